@@ -1,0 +1,51 @@
+// Every access to a word that driver and device both use while the queue is live, and the only
+// place that spells memory orders. Each use names the access it orders, what it pairs with, and the
+// section.
+#pragma once
+
+#include <atomic>
+#include <concepts>
+
+#include "base/endian.hpp"
+
+namespace fit::order {
+
+// Orders this load before every later access; pairs with the device's store after it filled what
+// the word announces.
+template <std::unsigned_integral T>
+T load_acquire(T& little)
+{
+    return to_little(std::atomic_ref<T>(little).load(std::memory_order_acquire));
+}
+
+// Orders every earlier access before this store; pairs with the device's load of the word.
+template <std::unsigned_integral T>
+void store_release(T& little, T value)
+{
+    std::atomic_ref<T>(little).store(to_little(value), std::memory_order_release);
+}
+
+// One read, never repeated or torn by the compiler: what is checked is what is used (the device may
+// rewrite it).
+template <std::unsigned_integral T>
+T load_once(const T& little)
+{
+    return to_little(std::atomic_ref<T>(const_cast<T&>(little)).load(std::memory_order_relaxed));
+}
+
+// One write without ordering of its own; a later store_release makes it visible.
+template <std::unsigned_integral T>
+void store_once(T& little, T value)
+{
+    std::atomic_ref<T>(little).store(to_little(value), std::memory_order_relaxed);
+}
+
+// Orders the store of an available index before the load of the device's suppression word; pairs
+// with the device's fence between its store of that word and its last look at the index. Otherwise
+// both sides can miss each other and the queue sleeps for ever (VIRTIO 1.3, 2.7.13.4.1).
+inline void full_fence()
+{
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+}
+
+} // namespace fit::order

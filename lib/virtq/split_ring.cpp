@@ -1,0 +1,30 @@
+#include "virtq/split_ring.hpp"
+
+namespace fit {
+
+void SplitRing::attach(const SplitLayout& layout, std::byte* shared, std::byte* priv)
+{
+    // 4.1.5.1.3: the ring is zero before the device learns of it.
+    std::memset(shared, 0, layout.bytes());
+    std::memset(priv, 0, private_bytes(layout.size));
+
+    descriptors_ = reinterpret_cast<SplitDescriptor*>(shared);
+    avail_ = reinterpret_cast<SplitAvail*>(shared + layout.driver_area());
+    avail_ring_ = reinterpret_cast<uint16_t*>(avail_ + 1);
+    used_ = reinterpret_cast<SplitUsed*>(shared + layout.device_area());
+    used_ring_ = reinterpret_cast<SplitUsedElement*>(used_ + 1);
+    free_ids_ = reinterpret_cast<uint16_t*>(priv);
+    links_ = free_ids_ + layout.size;
+    announced_ = links_ + layout.size;
+    mask_ = static_cast<uint16_t>(layout.size - 1);
+    free_head_ = 0;
+    free_tail_ = layout.size;
+    next_avail_ = 0;
+    next_used_ = 0;
+
+    for (uint32_t i = 0; i < layout.size; ++i)
+        free_ids_[i] = static_cast<uint16_t>(i);
+    order::store_once(avail_->flags, kAvailNoInterrupt);
+}
+
+} // namespace fit

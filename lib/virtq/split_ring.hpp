@@ -1,0 +1,161 @@
+// The driver's side of one split virtqueue (VIRTIO 1.3, 2.7). It knows ids, addresses and lengths,
+// nothing else.
+//
+// All that decides anything lies in private memory: the free descriptors, the links of chains, the
+// indices. Shared memory is written, and of what the device writes only used.index, used elements
+// and used.flags are read. Free ids form a queue: ids go back in the order of completion. A device
+// that completes in order so meets ids in table order, and the available ring keeps its content
+// from lap to lap: only entries that change are written.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "virtq/order.hpp"
+#include "virtq/split_layout.hpp"
+
+namespace fit {
+
+// What the device says of one completed buffer: nothing of it is checked yet.
+struct UsedElement {
+    uint32_t id;
+    uint32_t length; // bytes written by the device
+};
+
+// One piece of a buffer.
+struct Piece {
+    uint64_t address; // device address
+    uint32_t length;  // bytes, > 0
+};
+
+class SplitRing {
+  public:
+    static constexpr uint32_t kIndexFault = UINT32_MAX;
+
+    // Bytes of private memory that attach() needs for `size` entries.
+    static constexpr size_t private_bytes(uint16_t size) { return sizeof(uint16_t) * 3 * size; }
+
+    // Starts a ring of `layout.size` entries in `shared` (layout.bytes(), 64-byte aligned) with
+    // `priv` (private_bytes()); both are overwritten. No used-buffer notification is asked for: the
+    // driver polls.
+    void attach(const SplitLayout& layout, std::byte* shared, std::byte* priv);
+
+    [[nodiscard]] uint16_t size() const { return static_cast<uint16_t>(mask_ + 1); }
+    [[nodiscard]] uint16_t free_descriptors() const
+    {
+        return static_cast<uint16_t>(free_tail_ - free_head_);
+    }
+    // Buffers made available and not popped yet.
+    [[nodiscard]] uint16_t outstanding() const
+    {
+        return static_cast<uint16_t>(next_avail_ - next_used_);
+    }
+    [[nodiscard]] uint16_t available_index() const { return next_avail_; }
+    [[nodiscard]] uint16_t used_index() const { return next_used_; }
+
+    // Buffers that the device completed and that consume() has not passed yet; kIndexFault when
+    // used.index moved further than buffers are outstanding, or backwards (which is the same in
+    // modulo arithmetic).
+    [[nodiscard]] uint32_t used_ready() const
+    {
+        // Before the loads of the used elements and of what the device wrote; pairs with its index
+        // store (2.7.14).
+        const uint16_t index = order::load_acquire(used_->index);
+        const uint16_t ready = index - next_used_;
+        return ready <= outstanding() ? ready : kIndexFault;
+    }
+    // The element `ahead` places after the first one not consumed.
+    [[nodiscard]] UsedElement used_at(uint16_t ahead) const
+    {
+        const uint16_t place = (next_used_ + ahead) & mask_;
+        const SplitUsedElement& element = used_ring_[place];
+        return {order::load_once(element.id), order::load_once(element.length)};
+    }
+    void consume(uint16_t count) { next_used_ = static_cast<uint16_t>(next_used_ + count); }
+
+    // Gives the `count` descriptors of a completed buffer back. `id` must be a head that
+    // make_available returned.
+    void release(uint16_t id) { free_ids_[free_tail_++ & mask_] = id; }
+    void release(uint16_t id, uint16_t count)
+    {
+        for (; count > 1; --count) {
+            release(id);
+            id = links_[id];
+        }
+        release(id);
+    }
+
+    // Makes a buffer of one descriptor available; needs free_descriptors() >= 1. Returns its id.
+    template <DescFlag Direction>
+    uint16_t make_available(Piece piece)
+    {
+        const uint16_t id = free_ids_[free_head_++ & mask_];
+        write_descriptor(id, piece, static_cast<uint16_t>(Direction), 0);
+        announce(id);
+        return id;
+    }
+    // The same for a device-readable chain of 1..free_descriptors() pieces.
+    uint16_t make_available(std::span<const Piece> pieces)
+    {
+        const uint16_t head = free_ids_[free_head_ & mask_];
+        for (size_t left = pieces.size(); const Piece& piece : pieces) {
+            const uint16_t id = free_ids_[free_head_++ & mask_];
+            const bool last = --left == 0;
+            const uint16_t next = last ? uint16_t{0} : free_ids_[free_head_ & mask_];
+            links_[id] = next;
+            write_descriptor(id, piece,
+                             static_cast<uint16_t>(last ? DescFlag::None : DescFlag::Next), next);
+        }
+        announce(head);
+        return head;
+    }
+
+    // Shows the device all buffers made available so far.
+    void publish()
+    {
+        // After the stores of descriptors and ring entries; pairs with the device's index load
+        // (2.7.13.3.1).
+        order::store_release(avail_->index, next_avail_);
+    }
+    // After publish(): whether the device wants to be told.
+    [[nodiscard]] bool should_notify() const
+    {
+        order::full_fence();
+        return (order::load_once(used_->flags) & kUsedNoNotify) == 0;
+    }
+
+  private:
+    void write_descriptor(uint16_t id, Piece piece, uint16_t flags, uint16_t next)
+    {
+        SplitDescriptor d;
+        d.address = piece.address;
+        d.length = piece.length;
+        d.flags = flags;
+        d.next = next;
+        std::memcpy(&descriptors_[id], &d, sizeof(d));
+    }
+    void announce(uint16_t id)
+    {
+        const uint16_t place = next_avail_++ & mask_;
+        if (announced_[place] != id) {
+            announced_[place] = id;
+            order::store_once(avail_ring_[place], id);
+        }
+    }
+    SplitDescriptor* descriptors_ = nullptr;
+    SplitAvail* avail_ = nullptr;
+    uint16_t* avail_ring_ = nullptr;
+    SplitUsed* used_ = nullptr;
+    SplitUsedElement* used_ring_ = nullptr;
+    uint16_t* free_ids_ = nullptr;  // a queue: free_head_ takes, free_tail_ gives
+    uint16_t* links_ = nullptr;     // private `next` of each descriptor in a chain
+    uint16_t* announced_ = nullptr; // what the available ring holds
+    uint16_t mask_ = 0;
+    uint16_t free_head_ = 0;
+    uint16_t free_tail_ = 0;
+    uint16_t next_avail_ = 0;
+    uint16_t next_used_ = 0;
+};
+
+} // namespace fit

@@ -1,0 +1,305 @@
+// One load on one queue of a virtio driver, for counting instructions. A vhost port and the driver
+// under test live in this one process and its one thread, so that every burst has the same shape in
+// every run and counts are exact. Only public DPDK API: any virtio driver can be loaded.
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include <rte_dev.h>
+#include <rte_eal.h>
+#include <rte_ethdev.h>
+#include <rte_ether.h>
+#include <rte_mbuf.h>
+
+namespace {
+
+constexpr const char* kUsage =
+    "usage: fit-ring-load EAL-ARGUMENTS -- SOCKET VDEV rx|tx FRAME BURST ROUNDS ROOM[,ROOM...]\n"
+    "  SOCKET  where the vhost port shall listen\n"
+    "  VDEV    name of the driver under test with its devargs, but for path\n"
+    "  FRAME   bytes; with rx, 0 polls an empty queue\n"
+    "  BURST   packets a call, 1 to 32; ROUNDS such bursts are measured\n"
+    "  ROOM    data bytes of the mbufs of the driver, one mempool each\n"
+    "What counts happens in measured_rx and measured_tx. Last line: measured packets=N calls=N\n";
+
+constexpr uint16_t kDescriptors = 256;
+constexpr uint16_t kMostBurst = 32;
+constexpr uint16_t kMtu = 9000;
+constexpr unsigned kMbufs = 2047;
+constexpr unsigned kCache = 250;
+constexpr uint16_t kPeerRoom = 16384;
+// Enough for a size average to settle and for every mbuf of the ring to be replaced.
+constexpr unsigned kWarmUpRounds = 256;
+constexpr unsigned kMostPolls = 64;
+constexpr std::chrono::seconds kPatience{60};
+
+template <class... Args>
+[[noreturn]] void fail(const char* text, Args... values)
+{
+    (void)std::fprintf(stderr, "fit-ring-load: ");
+    (void)std::fprintf(stderr, text, values...);
+    (void)std::fputc('\n', stderr);
+    std::exit(1);
+}
+
+struct Load {
+    const char* socket = nullptr;
+    std::string vdev;
+    bool receive = true;
+    uint16_t frame = 0;
+    uint16_t burst = 0;
+    uint32_t rounds = 0;
+    std::vector<uint16_t> rooms;
+};
+
+using Burst = std::array<rte_mbuf*, kMostBurst>;
+using BurstCall = uint16_t (*)(uint16_t port, rte_mbuf** packets, uint16_t count);
+
+uint16_t plain_rx(uint16_t port, rte_mbuf** packets, uint16_t count)
+{
+    return rte_eth_rx_burst(port, 0, packets, count);
+}
+
+uint16_t plain_tx(uint16_t port, rte_mbuf** packets, uint16_t count)
+{
+    return rte_eth_tx_burst(port, 0, packets, count);
+}
+
+} // namespace
+
+// The profiler finds these two by name; C linkage keeps the names plain, and as nothing but a
+// pointer calls them they are never inlined.
+extern "C" uint16_t measured_rx(uint16_t port, rte_mbuf** packets, uint16_t count)
+{
+    return rte_eth_rx_burst(port, 0, packets, count);
+}
+
+extern "C" uint16_t measured_tx(uint16_t port, rte_mbuf** packets, uint16_t count)
+{
+    return rte_eth_tx_burst(port, 0, packets, count);
+}
+
+namespace {
+
+uint32_t number(std::string_view text, const char* what, uint32_t least, uint32_t most)
+{
+    uint32_t value = 0;
+    const char* end = text.data() + text.size();
+    const auto parsed = std::from_chars(text.data(), end, value);
+    if (parsed.ec != std::errc{} || parsed.ptr != end || value < least || value > most)
+        fail("%s must be %u to %u, not '%.*s'", what, least, most, static_cast<int>(text.size()),
+             text.data());
+    return value;
+}
+
+Load parse(int argc, char** argv)
+{
+    if (argc != 8) {
+        (void)std::fputs(kUsage, stderr);
+        std::exit(2);
+    }
+    Load load;
+    load.socket = argv[1];
+    load.vdev = argv[2];
+    load.receive = std::strcmp(argv[3], "rx") == 0;
+    if (!load.receive && std::strcmp(argv[3], "tx") != 0)
+        fail("the direction must be rx or tx, not '%s'", argv[3]);
+    load.frame = static_cast<uint16_t>(number(argv[4], "FRAME", load.receive ? 0 : 60, kMtu));
+    load.burst = static_cast<uint16_t>(number(argv[5], "BURST", 1, kMostBurst));
+    load.rounds = number(argv[6], "ROUNDS", 1, 1'000'000);
+    for (std::string_view rest = argv[7]; !rest.empty();) {
+        const size_t comma = std::min(rest.find(','), rest.size());
+        load.rooms.push_back(
+            static_cast<uint16_t>(number(rest.substr(0, comma), "ROOM", 64, 65'000)));
+        rest.remove_prefix(std::min(comma + 1, rest.size()));
+    }
+    return load;
+}
+
+rte_mempool* make_pool(const std::string& name, uint16_t room)
+{
+    rte_mempool* pool =
+        rte_pktmbuf_pool_create(name.c_str(), kMbufs, kCache, 0,
+                                static_cast<uint16_t>(room + RTE_PKTMBUF_HEADROOM), SOCKET_ID_ANY);
+    if (pool == nullptr)
+        fail("no memory for mempool %s; give the EAL more (-m)", name.c_str());
+    return pool;
+}
+
+uint16_t probe(const std::string& name, const std::string& devargs)
+{
+    if (rte_dev_probe((name + "," + devargs).c_str()) != 0)
+        fail("cannot probe %s,%s", name.c_str(), devargs.c_str());
+    uint16_t port = 0;
+    if (rte_eth_dev_get_port_by_name(name.c_str(), &port) != 0)
+        fail("%s has no port", name.c_str());
+    return port;
+}
+
+// One queue pair; `pools` are the receive classes: more than one only where the driver takes them.
+void start(uint16_t port, std::vector<rte_mempool*> pools)
+{
+    rte_eth_dev_info info{};
+    int rc = rte_eth_dev_info_get(port, &info);
+    if (rc != 0)
+        fail("port %u: no device information: %d", port, rc);
+    rte_eth_conf conf{};
+    conf.rxmode.mtu = kMtu;
+    conf.rxmode.offloads = info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_SCATTER;
+    conf.txmode.offloads = info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
+    rte_eth_rxconf rx = info.default_rxconf;
+    rx.offloads = conf.rxmode.offloads;
+    const bool several = pools.size() > 1;
+    if (several) {
+        rx.rx_mempools = pools.data();
+        rx.rx_nmempool = static_cast<uint16_t>(pools.size());
+    }
+    if ((rc = rte_eth_dev_configure(port, 1, 1, &conf)) != 0 ||
+        (rc = rte_eth_rx_queue_setup(port, 0, kDescriptors, 0, &rx,
+                                     several ? nullptr : pools.front())) != 0 ||
+        (rc = rte_eth_tx_queue_setup(port, 0, kDescriptors, 0, nullptr)) != 0 ||
+        (rc = rte_eth_dev_start(port)) != 0)
+        fail("port %u does not start: %d", port, rc);
+}
+
+void wait_for_link(uint16_t port)
+{
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    for (rte_eth_link link{}; link.link_status != RTE_ETH_LINK_UP;) {
+        if (std::chrono::steady_clock::now() > deadline)
+            fail("port %u: the link did not come up", port);
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        (void)rte_eth_link_get_nowait(port, &link);
+    }
+}
+
+// `count` frames of `bytes` bytes out of one pool, in as many segments as it takes.
+void make_burst(rte_mempool* pool, rte_mbuf** packets, uint16_t count, uint16_t bytes)
+{
+    const auto room =
+        static_cast<uint16_t>(rte_pktmbuf_data_room_size(pool) - RTE_PKTMBUF_HEADROOM);
+    for (uint16_t i = 0; i < count; ++i) {
+        packets[i] = nullptr;
+        for (uint16_t left = bytes; left > 0;) {
+            rte_mbuf* segment = rte_pktmbuf_alloc(pool);
+            if (segment == nullptr)
+                fail("mempool %s is empty", pool->name);
+            const uint16_t part = std::min(left, room);
+            (void)std::memset(rte_pktmbuf_append(segment, part), 0x5a, part);
+            left = static_cast<uint16_t>(left - part);
+            if (packets[i] == nullptr)
+                packets[i] = segment;
+            else if (rte_pktmbuf_chain(packets[i], segment) != 0)
+                fail("a frame of %u bytes takes too many segments", bytes);
+        }
+    }
+}
+
+// Polls until `wanted` packets have come and frees them; returns the number of polls. A driver may
+// give less than it has at each.
+unsigned take(uint16_t port, BurstCall receive, const Load& load)
+{
+    Burst packets{};
+    unsigned polls = 0;
+    for (uint16_t got = 0; got < load.burst;) {
+        if (polls++ == kMostPolls)
+            fail("port %u: %u of %u packets came", port, got, load.burst);
+        const uint16_t count =
+            receive(port, packets.data(), static_cast<uint16_t>(load.burst - got));
+        for (uint16_t i = 0; i < count; ++i) {
+            if (packets[i]->pkt_len != load.frame)
+                fail("port %u: a packet of %u bytes came, not %u", port, packets[i]->pkt_len,
+                     load.frame);
+        }
+        rte_pktmbuf_free_bulk(packets.data(), count);
+        got = static_cast<uint16_t>(got + count);
+    }
+    return polls;
+}
+
+void give(uint16_t port, BurstCall transmit, const Load& load, rte_mempool* pool)
+{
+    Burst packets{};
+    make_burst(pool, packets.data(), load.burst, load.frame);
+    const uint16_t sent = transmit(port, packets.data(), load.burst);
+    if (sent != load.burst)
+        fail("port %u took %u of %u packets", port, sent, load.burst);
+}
+
+struct Ports {
+    uint16_t vhost = 0;
+    uint16_t tested = 0;
+    rte_mempool* vhost_pool = nullptr;
+    rte_mempool* tested_pool = nullptr;
+};
+
+// Returns the calls of `receive` or `transmit` on the tested port.
+unsigned run(const Load& load, const Ports& ports, BurstCall receive, BurstCall transmit,
+             uint32_t rounds)
+{
+    unsigned calls = 0;
+    for (uint32_t i = 0; i < rounds; ++i) {
+        if (load.receive && load.frame == 0) {
+            Burst packets{};
+            if (receive(ports.tested, packets.data(), load.burst) != 0)
+                fail("a packet came that nobody sent");
+            ++calls;
+        } else if (load.receive) {
+            give(ports.vhost, plain_tx, load, ports.vhost_pool);
+            calls += take(ports.tested, receive, load);
+        } else {
+            give(ports.tested, transmit, load, ports.tested_pool);
+            (void)take(ports.vhost, plain_rx, load);
+            ++calls;
+        }
+    }
+    return calls;
+}
+
+void stop(uint16_t port)
+{
+    if (rte_eth_dev_stop(port) != 0 || rte_eth_dev_close(port) != 0)
+        fail("port %u does not stop", port);
+}
+
+} // namespace
+
+int main(int argc, char** argv)
+{
+    const int used = rte_eal_init(argc, argv);
+    if (used < 0) {
+        (void)std::fputs(kUsage, stderr);
+        return 2;
+    }
+    const Load load = parse(argc - used, argv + used);
+    Ports ports;
+    ports.vhost_pool = make_pool("vhost", kPeerRoom);
+    std::vector<rte_mempool*> pools;
+    for (const uint16_t room : load.rooms)
+        pools.push_back(make_pool("tested" + std::to_string(room), room));
+    ports.tested_pool = pools.front();
+
+    ports.vhost = probe("net_vhost0", std::string("iface=") + load.socket);
+    start(ports.vhost, {ports.vhost_pool});
+    const size_t comma = std::min(load.vdev.find(','), load.vdev.size());
+    ports.tested = probe(load.vdev.substr(0, comma),
+                         std::string("path=") + load.socket + load.vdev.substr(comma));
+    start(ports.tested, pools);
+    wait_for_link(ports.vhost);
+
+    (void)run(load, ports, plain_rx, plain_tx, kWarmUpRounds);
+    const unsigned calls = run(load, ports, measured_rx, measured_tx, load.rounds);
+    const uint64_t packets = load.frame == 0 ? 0 : uint64_t{load.rounds} * load.burst;
+    std::printf("measured packets=%" PRIu64 " calls=%u\n", packets, calls);
+
+    stop(ports.tested);
+    stop(ports.vhost);
+    return rte_eal_cleanup() == 0 ? 0 : 1;
+}

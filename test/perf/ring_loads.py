@@ -88,6 +88,10 @@ def command(program, plugin, load, driver, socket, profile):
             ",".join(map(str, rooms))]
 
 
+def tail(text):
+    return "; its last lines:\n" + "\n".join(text.splitlines()[-15:])
+
+
 def count(program, plugin, load, driver_name, profile=None):
     """Counts one load of one driver. `profile`: where to leave the file for callgrind_annotate."""
     with tempfile.TemporaryDirectory(prefix="fit-count-") as work:
@@ -96,11 +100,12 @@ def count(program, plugin, load, driver_name, profile=None):
         try:
             done = subprocess.run(args, capture_output=True, text=True, errors="replace", timeout=SECONDS,
                                   check=False, env={**os.environ, "RUNTIME_DIRECTORY": work})
-        except subprocess.TimeoutExpired:
-            raise CountError(f"{load.name} of {driver_name}: not done within {SECONDS} s") from None
+        except subprocess.TimeoutExpired as late:
+            said = b"".join(filter(None, (late.stdout, late.stderr))).decode(errors="replace")
+            raise CountError(f"{load.name} of {driver_name}: not done within {SECONDS} s{tail(said)}") from None
     measured = re.search(r"^measured packets=(\d+) calls=(\d+)$", done.stdout, re.MULTILINE)
     collected = re.search(r"Collected : (\d+)", done.stderr)
     if done.returncode != 0 or measured is None or collected is None:
-        last = "\n".join((done.stdout + done.stderr).splitlines()[-15:])
-        raise CountError(f"{load.name} of {driver_name}: exit code {done.returncode}; its last lines:\n{last}")
+        raise CountError(f"{load.name} of {driver_name}: exit code {done.returncode}"
+                         f"{tail(done.stdout + done.stderr)}")
     return Count(int(collected[1]), int(measured[1]), int(measured[2]))

@@ -26,11 +26,11 @@ void log_line(uint32_t level, int type, const char* name, const char* format, ..
 
 void log_error(int type, const char* name, const char* what, const Error& error)
 {
+    char value[32] = "";
     if (error.has_value)
-        log_line(RTE_LOG_ERR, type, name, "%s: %s: %s (%" PRId64 ")", what, error.thing, error.why,
-                 error.value);
-    else
-        log_line(RTE_LOG_ERR, type, name, "%s: %s: %s", what, error.thing, error.why);
+        (void)std::snprintf(value, sizeof(value), " (%" PRId64 ")", error.value);
+    const char* colon = error.thing[0] == '\0' ? "" : ": ";
+    log_line(RTE_LOG_ERR, type, name, "%s: %s%s%s%s", what, error.thing, colon, error.why, value);
 }
 
 } // namespace fit

@@ -25,6 +25,13 @@ int add_segment(const rte_memseg_list* list, const rte_memseg* page, void* arg)
     return 0;
 }
 
+void check_chunk(rte_mempool*, void* all_inside, rte_mempool_memhdr* chunk, unsigned)
+{
+    const rte_memseg_list* list = rte_mem_virt2memseg_list(chunk->addr);
+    if (list == nullptr || list->external != 0)
+        *static_cast<bool*>(all_inside) = false;
+}
+
 } // namespace
 
 std::vector<MemorySegment> eal_memory()
@@ -33,6 +40,13 @@ std::vector<MemorySegment> eal_memory()
     // Takes the lock of the memory map for reading; the callback never stops the walk.
     (void)rte_memseg_walk(add_segment, &segments);
     return segments;
+}
+
+bool in_eal_memory(rte_mempool* pool)
+{
+    bool all_inside = true;
+    (void)rte_mempool_mem_iter(pool, check_chunk, &all_inside); // returns the number of chunks
+    return all_inside;
 }
 
 } // namespace fit

@@ -2,6 +2,8 @@
 
 #include <array>
 #include <cinttypes>
+#include <cstdio>
+#include <cstring>
 
 #include "log.hpp"
 #include "memory.hpp"
@@ -195,9 +197,12 @@ int connect_port(Port& port)
 {
     auto frontend = vhost_user::Frontend::connect(port.args.path, Deadline::after(kConnectLimit));
     if (!frontend) {
-        const Error& e = frontend.error();
-        log_line(RTE_LOG_ERR, log_vhost, port.name, "cannot connect to %s: %s", port.args.path,
-                 e.why);
+        Error e = frontend.error();
+        char what[sizeof(port.args.path) + 32];
+        (void)std::snprintf(what, sizeof(what), "cannot connect to %s", port.args.path);
+        if (std::strcmp(e.thing, "connect") == 0)
+            e.thing = "";
+        log_error(log_vhost, port.name, what, e);
         return e.negative();
     }
     const auto offered = (*frontend)->device_features();

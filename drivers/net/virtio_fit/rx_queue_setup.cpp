@@ -6,6 +6,7 @@
 #include <rte_malloc.h>
 
 #include "log.hpp"
+#include "memory.hpp"
 #include "net/mbuf_fields.hpp"
 #include "queues.hpp"
 
@@ -85,6 +86,21 @@ int refuse_rx_conf(const Port& port, uint16_t index, const rte_eth_rxconf& conf)
     return 0;
 }
 
+int refuse_unshared_pools(const Port& port, const RxQueueEntry& q)
+{
+    for (const RxClass& c : std::span(q.classes).first(q.class_count)) {
+        if (in_eal_memory(c.pool))
+            continue;
+        log_line(
+            RTE_LOG_ERR, log_driver, port.name,
+            "rx queue %u: mempool %s lies in memory that EAL does not share with the back end; "
+            "create it by rte_pktmbuf_pool_create (testpmd: --mp-alloc=native)",
+            q.index, c.pool->name);
+        return -ENOTSUP;
+    }
+    return 0;
+}
+
 } // namespace
 
 int check_rx_sizes(const Port& port, const RxQueueEntry& q, uint16_t mtu, FeatureSet accepted)
@@ -132,7 +148,9 @@ int setup_rx_queue(rte_eth_dev* dev, uint16_t index, uint16_t descriptors, unsig
     fill_classes(*q, *conf, pool);
     dev->data->rx_queues[index] = static_cast<RxQueueType*>(q);
 
-    int rc = check_rx_sizes(port, *q, dev->data->mtu, expected_features(port));
+    int rc = refuse_unshared_pools(port, *q);
+    if (rc == 0)
+        rc = check_rx_sizes(port, *q, dev->data->mtu, expected_features(port));
     if (rc == 0)
         rc = q->memory.allocate(port, "rx", index, socket, 0, sizeof(RxSlot));
     if (rc != 0)

@@ -83,7 +83,8 @@ void unwatch_port(rte_eth_dev* dev)
 
 bool link_is_up(const rte_eth_dev* dev)
 {
-    // Not dev_started: ethdev sets that only after the start, from which the first link event comes.
+    // Not dev_started: ethdev sets that only after the start, from which the first link event
+    // comes.
     const Port& port = port_of(dev);
     return port.link_up && transport_of(port)->alive();
 }

@@ -106,7 +106,9 @@ Result<void> check_is_socket(const char* path)
     if (::stat(path, &info) != 0)
         return connect_error(errno);
     if (!S_ISSOCK(info.st_mode))
-        return Error(Errno::NotASocket, kConnect, "the path exists but is no socket");
+        return Error(Errno::NotASocket, kConnect,
+                     "the path exists but is no socket; "
+                     "name the back end's socket: path=FILE");
     return {};
 }
 

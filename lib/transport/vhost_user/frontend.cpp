@@ -23,7 +23,7 @@ constexpr ProtocolFeatureSet kWanted = ProtocolFeatureSet()
                                            .with(ProtocolFeature::Status);
 
 // The back end maps up to the region's last byte: beyond the end of the file it would only find out
-// by SIGBUS.
+// by SIGBUS. What is no file at all is a descriptor that an allocator without one gave out.
 Result<void> check_files(const MemoryTable& memory)
 {
     constexpr const char* kThing = "SET_MEM_TABLE";
@@ -34,8 +34,9 @@ Result<void> check_files(const MemoryTable& memory)
             return Error(Errno::InvalidArgument, kThing,
                          "the file behind a memory segment is not open; its descriptor",
                          memory.fds()[i]);
-        if (S_ISREG(info.st_mode) &&
-            regions[i].mmap_offset + regions[i].size > static_cast<uint64_t>(info.st_size))
+        if (!S_ISREG(info.st_mode))
+            return unshareable_memory();
+        if (regions[i].mmap_offset + regions[i].size > static_cast<uint64_t>(info.st_size))
             return Error(Errno::InvalidArgument, kThing,
                          "a memory segment passes the end of its file; bytes of the file",
                          info.st_size);

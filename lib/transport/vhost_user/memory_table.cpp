@@ -22,10 +22,7 @@ bool overlap(uint64_t a, uint64_t a_length, uint64_t b, uint64_t b_length)
 Result<void> check(const MemorySegment& segment)
 {
     if (segment.fd < 0)
-        return Error(Errno::NotSupported, kThing,
-                     "memory that cannot be shared with the back end (anonymous); run with "
-                     "hugepages and --in-memory --single-file-segments, or --no-huge on DPDK >= "
-                     "22.11");
+        return unshareable_memory();
     if (segment.length == 0)
         return Error(Errno::InvalidArgument, kThing, "a memory segment is empty");
     if (wraps(segment.driver_address, segment.length) ||
@@ -125,6 +122,13 @@ bool MemoryTable::contains(uint64_t driver_address, uint64_t length) const
         return driver_address >= r.driver_address && length <= r.size &&
                driver_address - r.driver_address <= r.size - length;
     });
+}
+
+Error unshareable_memory()
+{
+    return {Errno::NotSupported, kThing,
+            "memory that cannot be shared with the back end (anonymous); run with hugepages and "
+            "--in-memory --single-file-segments, or --no-huge on DPDK >= 22.11"};
 }
 
 } // namespace fit::vhost_user

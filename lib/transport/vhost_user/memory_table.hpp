@@ -37,4 +37,7 @@ class MemoryTable {
     std::array<int, kMaxRegions> fds_{};
 };
 
+// The refusal of memory that no file is behind.
+Error unshareable_memory();
+
 } // namespace fit::vhost_user

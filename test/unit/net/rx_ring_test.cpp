@@ -63,8 +63,11 @@ TEST_P(RxRing, NET_48_70000_packets_completed_in_any_order_arrive_in_the_order_o
     rig.device.check_device_area();
 }
 
-// One more packet than 65,536 of one buffer each: every index wraps.
-TEST_P(RxRing, one_by_one_over_the_wrap_of_the_indices)
+INSTANTIATE_TEST_SUITE_P(Sizes, RxRing, testing::Values(2, 4, 8, 16, 32, 64, 128, 256));
+
+class RxRingWrap : public RxRing {};
+
+TEST_P(RxRingWrap, one_by_one_over_the_wrap_of_the_indices)
 {
     RxRig rig(options(HeaderKind::Plain));
     const auto frame = frame_of(60);
@@ -76,7 +79,7 @@ TEST_P(RxRing, one_by_one_over_the_wrap_of_the_indices)
     EXPECT_EQ(rig.queue.ring.used_index(), static_cast<uint16_t>(66'000));
 }
 
-INSTANTIATE_TEST_SUITE_P(Sizes, RxRing, testing::Values(2, 4, 8, 16, 32, 64, 128, 256));
+INSTANTIATE_TEST_SUITE_P(Sizes, RxRingWrap, testing::Values(2, 256));
 
 // As the driver sets a queue up: the floor makes one largest packet fit into a ring of few buffers.
 class RxSmallRing : public testing::TestWithParam<uint16_t> {};

@@ -87,8 +87,10 @@ TEST(VhostUserConnect, no_socket)
 {
     const fake::TempSocketPath temp;
     std::ofstream(temp.path()) << "a file";
-    expect_error(temp.path(), Errno::NotASocket, "the path exists but is no socket");
-    expect_error(temp.folder(), Errno::NotASocket, "the path exists but is no socket");
+    expect_error(temp.path(), Errno::NotASocket,
+                 "the path exists but is no socket; name the back end's socket: path=FILE");
+    expect_error(temp.folder(), Errno::NotASocket,
+                 "the path exists but is no socket; name the back end's socket: path=FILE");
 }
 
 TEST(VhostUserConnect, nobody_listens)

@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include <rte_cycles.h>
 #include <rte_dev.h>
 #include <rte_eal.h>
 #include <rte_ethdev.h>
@@ -27,7 +28,9 @@ constexpr const char* kUsage =
     "  FRAME   bytes; with rx, 0 polls an empty queue\n"
     "  BURST   packets a call, 1 to 32; ROUNDS such bursts are measured\n"
     "  ROOM    data bytes of the mbufs of the driver, one mempool each\n"
-    "What counts happens in measured_rx and measured_tx. Last line: measured packets=N calls=N\n";
+    "What counts happens in measured_rx and measured_tx. The last line is\n"
+    "measured packets=N calls=N cycles=N, the last being the median of the TSC cycles of a "
+    "round.\n";
 
 constexpr uint16_t kDescriptors = 256;
 constexpr uint16_t kMostBurst = 32;
@@ -202,9 +205,24 @@ void make_burst(rte_mempool* pool, rte_mbuf** packets, uint16_t count, uint16_t 
     }
 }
 
-// Polls until `wanted` packets have come and frees them; returns the number of polls. A driver may
-// give less than it has at each.
-unsigned take(uint16_t port, BurstCall receive, const Load& load)
+// The calls of a burst function.
+struct Meter {
+    BurstCall call;
+    unsigned calls = 0;
+    uint64_t cycles = 0;
+
+    uint16_t operator()(uint16_t port, rte_mbuf** packets, uint16_t count)
+    {
+        const uint64_t begin = rte_rdtsc_precise();
+        const uint16_t done = call(port, packets, count);
+        cycles += rte_rdtsc_precise() - begin;
+        ++calls;
+        return done;
+    }
+};
+
+// Polls until a whole burst has come and frees it. A driver may give less than it has at each poll.
+void take(uint16_t port, Meter& receive, const Load& load)
 {
     Burst packets{};
     unsigned polls = 0;
@@ -221,16 +239,22 @@ unsigned take(uint16_t port, BurstCall receive, const Load& load)
         rte_pktmbuf_free_bulk(packets.data(), count);
         got = static_cast<uint16_t>(got + count);
     }
-    return polls;
 }
 
-void give(uint16_t port, BurstCall transmit, const Load& load, rte_mempool* pool)
+void give(uint16_t port, Meter& transmit, const Load& load, rte_mempool* pool)
 {
     Burst packets{};
     make_burst(pool, packets.data(), load.burst, load.frame);
     const uint16_t sent = transmit(port, packets.data(), load.burst);
     if (sent != load.burst)
         fail("port %u took %u of %u packets", port, sent, load.burst);
+}
+
+void poll_nothing(uint16_t port, Meter& receive, const Load& load)
+{
+    Burst packets{};
+    if (receive(port, packets.data(), load.burst) != 0)
+        fail("a packet came that nobody sent");
 }
 
 struct Ports {
@@ -240,27 +264,35 @@ struct Ports {
     rte_mempool* tested_pool = nullptr;
 };
 
-// Returns the calls of `receive` or `transmit` on the tested port.
-unsigned run(const Load& load, const Ports& ports, BurstCall receive, BurstCall transmit,
-             uint32_t rounds)
-{
+struct Measured {
     unsigned calls = 0;
+    uint64_t cycles = 0; // of the median round
+};
+
+// `call` is what the tested port receives or sends with.
+Measured run(const Load& load, const Ports& ports, BurstCall call, uint32_t rounds)
+{
+    Measured total;
+    std::vector<uint64_t> cycles;
+    Meter other{load.receive ? plain_tx : plain_rx};
     for (uint32_t i = 0; i < rounds; ++i) {
-        if (load.receive && load.frame == 0) {
-            Burst packets{};
-            if (receive(ports.tested, packets.data(), load.burst) != 0)
-                fail("a packet came that nobody sent");
-            ++calls;
+        Meter meter{call};
+        if (load.frame == 0) {
+            poll_nothing(ports.tested, meter, load);
         } else if (load.receive) {
-            give(ports.vhost, plain_tx, load, ports.vhost_pool);
-            calls += take(ports.tested, receive, load);
+            give(ports.vhost, other, load, ports.vhost_pool);
+            take(ports.tested, meter, load);
         } else {
-            give(ports.tested, transmit, load, ports.tested_pool);
-            (void)take(ports.vhost, plain_rx, load);
-            ++calls;
+            give(ports.tested, meter, load, ports.tested_pool);
+            take(ports.vhost, other, load);
         }
+        total.calls += meter.calls;
+        cycles.push_back(meter.cycles);
     }
-    return calls;
+    const auto middle = cycles.begin() + rounds / 2;
+    std::nth_element(cycles.begin(), middle, cycles.end());
+    total.cycles = *middle;
+    return total;
 }
 
 } // namespace
@@ -288,11 +320,12 @@ int main(int argc, char** argv)
     start(ports.tested, pools);
     wait_for_link(ports.vhost);
 
-    (void)run(load, ports, plain_rx, plain_tx, kWarmUpRounds);
-    const unsigned calls = run(load, ports, measured_rx, measured_tx, load.rounds);
+    (void)run(load, ports, load.receive ? plain_rx : plain_tx, kWarmUpRounds);
+    const Measured measured =
+        run(load, ports, load.receive ? measured_rx : measured_tx, load.rounds);
     const uint64_t packets = load.frame == 0 ? 0 : uint64_t{load.rounds} * load.burst;
-    std::printf("measured packets=%" PRIu64 " calls=%u\n", packets, calls);
-
+    std::printf("measured packets=%" PRIu64 " calls=%u cycles=%" PRIu64 "\n", packets,
+                measured.calls, measured.cycles);
     // The ports end with the process. To stop them would be to wait in busy loops for other
     // threads, which a profiler that runs one thread at a time can make very long.
     (void)std::fflush(stdout);

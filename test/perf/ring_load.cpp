@@ -3,12 +3,12 @@
 // every run and counts are exact. Only public DPDK API: any virtio driver can be loaded.
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <chrono>
+#include <cinttypes>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -16,25 +16,15 @@
 #include <rte_dev.h>
 #include <rte_eal.h>
 #include <rte_ethdev.h>
-#include <rte_ether.h>
 #include <rte_mbuf.h>
+
+#include "ring_load_arguments.hpp"
 
 namespace {
 
-constexpr const char* kUsage =
-    "usage: fit-ring-load EAL-ARGUMENTS -- SOCKET VDEV rx|tx FRAME BURST ROUNDS ROOM[,ROOM...]\n"
-    "  SOCKET  where the vhost port shall listen\n"
-    "  VDEV    name of the driver under test with its devargs, but for path\n"
-    "  FRAME   bytes; with rx, 0 polls an empty queue\n"
-    "  BURST   packets a call, 1 to 32; ROUNDS such bursts are measured\n"
-    "  ROOM    data bytes of the mbufs of the driver, one mempool each\n"
-    "What counts happens in measured_rx and measured_tx. The last line is\n"
-    "measured packets=N calls=N cycles=N, the last being the median of the TSC cycles of a "
-    "round.\n";
+using namespace fit::perf;
 
 constexpr uint16_t kDescriptors = 256;
-constexpr uint16_t kMostBurst = 32;
-constexpr uint16_t kMtu = 9000;
 constexpr unsigned kMbufs = 2047;
 constexpr unsigned kCache = 250;
 constexpr uint16_t kPeerRoom = 16384;
@@ -42,25 +32,6 @@ constexpr uint16_t kPeerRoom = 16384;
 constexpr unsigned kWarmUpRounds = 256;
 constexpr unsigned kMostPolls = 64;
 constexpr std::chrono::seconds kPatience{60};
-
-template <class... Args>
-[[noreturn]] void fail(const char* text, Args... values)
-{
-    (void)std::fprintf(stderr, "fit-ring-load: ");
-    (void)std::fprintf(stderr, text, values...);
-    (void)std::fputc('\n', stderr);
-    std::exit(1);
-}
-
-struct Load {
-    const char* socket = nullptr;
-    std::string vdev;
-    bool receive = true;
-    uint16_t frame = 0;
-    uint16_t burst = 0;
-    uint32_t rounds = 0;
-    std::vector<uint16_t> rooms;
-};
 
 using Burst = std::array<rte_mbuf*, kMostBurst>;
 using BurstCall = uint16_t (*)(uint16_t port, rte_mbuf** packets, uint16_t count);
@@ -90,41 +61,6 @@ extern "C" uint16_t measured_tx(uint16_t port, rte_mbuf** packets, uint16_t coun
 }
 
 namespace {
-
-uint32_t number(std::string_view text, const char* what, uint32_t least, uint32_t most)
-{
-    uint32_t value = 0;
-    const char* end = text.data() + text.size();
-    const auto parsed = std::from_chars(text.data(), end, value);
-    if (parsed.ec != std::errc{} || parsed.ptr != end || value < least || value > most)
-        fail("%s must be %u to %u, not '%.*s'", what, least, most, static_cast<int>(text.size()),
-             text.data());
-    return value;
-}
-
-Load parse(int argc, char** argv)
-{
-    if (argc != 8) {
-        (void)std::fputs(kUsage, stderr);
-        std::exit(2);
-    }
-    Load load;
-    load.socket = argv[1];
-    load.vdev = argv[2];
-    load.receive = std::strcmp(argv[3], "rx") == 0;
-    if (!load.receive && std::strcmp(argv[3], "tx") != 0)
-        fail("the direction must be rx or tx, not '%s'", argv[3]);
-    load.frame = static_cast<uint16_t>(number(argv[4], "FRAME", load.receive ? 0 : 60, kMtu));
-    load.burst = static_cast<uint16_t>(number(argv[5], "BURST", 1, kMostBurst));
-    load.rounds = number(argv[6], "ROUNDS", 1, 1'000'000);
-    for (std::string_view rest = argv[7]; !rest.empty();) {
-        const size_t comma = std::min(rest.find(','), rest.size());
-        load.rooms.push_back(
-            static_cast<uint16_t>(number(rest.substr(0, comma), "ROOM", 64, 65'000)));
-        rest.remove_prefix(std::min(comma + 1, rest.size()));
-    }
-    return load;
-}
 
 rte_mempool* make_pool(const std::string& name, uint16_t room)
 {

@@ -80,6 +80,23 @@ TEST(TxHostile, trouble_103_used_index_that_leaps_or_steps_back)
     }
 }
 
+TEST(TxHostile, trouble_103_a_broken_queue_looks_at_the_ring_no_more)
+{
+    TxRig rig;
+    send_three(rig);
+    rig.device.set_used_index(4);
+    std::vector<PacketPtr> none;
+    EXPECT_EQ(rig.burst(none), 0);
+    EXPECT_EQ(rig.queue.fault, RingFault::IndexLeap);
+    // The device sets it right again; its access to what is in flight has ended all the same.
+    rig.device.poke_used(0, 0, 0);
+    rig.device.set_used_index(1);
+    EXPECT_EQ(rig.burst(none), 0);
+    EXPECT_EQ(rig.descriptors_in_flight(), 5U);
+    EXPECT_EQ(rig.mbufs_in_use(), 4U);
+    expect_broken(rig, RingFault::IndexLeap);
+}
+
 TEST(TxHostile, trouble_103_fault_that_a_full_ring_brings_to_light)
 {
     TxOptions options;

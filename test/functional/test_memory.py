@@ -95,3 +95,14 @@ def test_no_class_can_hold_a_frame_without_mrg_rxbuf_trouble_008(bench_nohuge):
     messages.assert_one(front.log_since(mark), PORT, "MTU 9000", "2048", "MRG_RXBUF")
     front.cmds("port config mtu 0 1500", "port start 0")
     front.wait_link(True)
+
+
+@fit
+def test_small_ring_cannot_hold_a_frame_trouble_040(bench_nohuge):
+    """Of 8 segments one may be waiting for refill: 7 of 1200 bytes hold no frame of 9018, 7 of 1536 do."""
+    bench_nohuge.back_end()
+    front = bench_nohuge.front_end_stopped(pools=(1328,), queue_size=8)
+    front.cmds("port config mtu 0 9000", "port config 0 rx_offload scatter on")
+    mark = front.mark()
+    assert "Fail to" in front.cmd("port start 0")
+    messages.assert_one(front.log_since(mark), PORT, "MTU 9000", "9018", "1200", "7 are always posted")

@@ -27,8 +27,8 @@ inline constexpr char kDevargsHelp[] =
     "ewma_weight=<1..1024> min_segment=<bytes>";
 
 // Parses `text` ("path=/run/a.sock,queue_size=512"). Errors are logged here, one line each naming
-// key, value and what is accepted, and returned as a negative errno: -EINVAL, -ENAMETOOLONG,
-// -ENOMEM; 0 is success.
+// key, value and what is accepted, and returned as a negative errno: -EINVAL, -ENAMETOOLONG;
+// 0 is success.
 [[nodiscard]] int parse_devargs(const char* name, const char* text, Devargs& out);
 
 } // namespace fit

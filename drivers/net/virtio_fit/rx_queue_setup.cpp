@@ -8,6 +8,7 @@
 #include "log.hpp"
 #include "memory.hpp"
 #include "net/mbuf_fields.hpp"
+#include "net/rx_merge.hpp"
 #include "queues.hpp"
 
 namespace fit {
@@ -56,7 +57,8 @@ SizingConfig sizing_config(const Port& port, const RxQueueEntry& q, uint16_t mtu
     return {.ewma_weight = port.args.ewma_weight,
             .min_segment = port.args.min_segment,
             .largest_frame = mergeable ? frame : std::max(frame, kLeastPlainFrame),
-            .ring_segments = q.buffer_limit,
+            // One less than the threshold may be waiting for refill when the largest frame comes.
+            .ring_segments = uint32_t{q.buffer_limit} - q.refill_threshold + 1,
             .one_segment_per_packet = !(mergeable && q.scatter)};
 }
 
@@ -114,10 +116,11 @@ int check_rx_sizes(const Port& port, const RxQueueEntry& q, uint16_t mtu, Featur
         advice = accepted.has(Feature::MrgRxbuf)
                      ? "give a larger mempool, or ask for RTE_ETH_RX_OFFLOAD_SCATTER"
                      : "give a larger mempool, or use a device with MRG_RXBUF";
-    log_line(
-        RTE_LOG_ERR, log_driver, port.name,
-        "rx queue %u: MTU %u needs %u bytes, the largest segment holds %u and %u are posted; %s",
-        q.index, mtu, need.largest_frame, q.sizes[q.class_count - 1u].room, q.buffer_limit, advice);
+    log_line(RTE_LOG_ERR, log_driver, port.name,
+             "rx queue %u: MTU %u needs %u bytes, the largest segment holds %u and %u are always "
+             "posted; %s",
+             q.index, mtu, need.largest_frame, q.sizes[q.class_count - 1u].room, need.ring_segments,
+             advice);
     return policy.error().negative();
 }
 
@@ -197,7 +200,8 @@ void drain_rx_queue(RxQueueEntry& q)
 {
     if (q.slots == nullptr)
         return;
-    rte_pktmbuf_free(q.partial.head);
+    if (q.partial.head != nullptr)
+        drop_partial(q, RxDrop::Incomplete);
     q.partial = {};
     for (RxSlot& slot : std::span(q.slots, q.memory.layout.size)) {
         if (slot.posted == 0)

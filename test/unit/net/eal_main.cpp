@@ -29,7 +29,9 @@ std::string floating_lcore()
     return "0@(" + list + ")";
 }
 
-// EAL makes its folder in the one that RUNTIME_DIRECTORY names.
+// EAL makes its folder in the one that RUNTIME_DIRECTORY names. Without shared configuration and
+// telemetry it puts nothing there, so the folder lives no longer than the start: a test that
+// crashes leaves nothing either.
 class RuntimeFolder {
   public:
     RuntimeFolder()
@@ -42,7 +44,7 @@ class RuntimeFolder {
     RuntimeFolder& operator=(const RuntimeFolder&) = delete;
     ~RuntimeFolder()
     {
-        std::error_code ignored; // the tests have ended, and a folder that stays breaks none
+        std::error_code ignored; // a folder that stays breaks no test
         std::filesystem::remove_all(path_, ignored);
     }
     [[nodiscard]] bool made() const { return !path_.empty(); }
@@ -53,6 +55,11 @@ class RuntimeFolder {
 
 bool start_eal(const char* program)
 {
+    const RuntimeFolder folder;
+    if (!folder.made()) {
+        std::perror("no folder for EAL");
+        return false;
+    }
     std::vector<std::string> args = {program,
                                      "--no-huge",
                                      "-m",
@@ -75,11 +82,6 @@ bool start_eal(const char* program)
 int main(int argc, char** argv)
 {
     testing::InitGoogleTest(&argc, argv);
-    const RuntimeFolder folder;
-    if (!folder.made()) {
-        std::perror("no folder for EAL");
-        return 1;
-    }
     if (!start_eal(argv[0])) {
         std::fprintf(stderr, "EAL does not start: %s\n", rte_strerror(rte_errno));
         return 1;

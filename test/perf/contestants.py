@@ -1,6 +1,8 @@
-"""The drivers that devtools/bench compares: for each a front end and a back end of its own, both stock testpmd.
+"""The drivers that devtools/bench compares: for each a front end and a back end of its own, both
+stock testpmd.
 
-The processes live as long as the run; between its windows a pair waits at its prompts and polls nothing.
+The processes live as long as the run; between its windows a pair waits at its prompts and polls
+nothing.
 """
 
 import os
@@ -14,7 +16,7 @@ from bench.memory import huge, missing_reason, no_huge
 from bench.testpmd import App, Eal, TestPmd
 from bench.wait import until
 
-LARGEST_FRAME = 9018
+LARGEST_FRAME = 9014  # without CRC: MTU 9000
 BACK_END_MBUF = 16512
 MBUFS = 2048
 OVERHEAD_MIB = 24  # rings, queues, headers of mbufs, what the EAL takes for itself
@@ -27,6 +29,7 @@ class Contestant:
     driver: Driver
     mbuf_sizes: tuple
     multi_pool: bool = False
+    jumbo: bool = False  # takes part only in loads for which mbufs are picked by hand
     devargs: dict = field(default_factory=dict)
 
     @property
@@ -36,12 +39,12 @@ class Contestant:
 
 
 def contestants(fit, peer_devargs):
-    """`fit` is the Driver under test. The peer runs with the mbufs that it usually gets, and with mbufs picked by
-    hand for jumbo frames."""
+    """`fit` is the Driver under test. The peer runs with the mbufs that it usually gets, and with
+    mbufs picked by hand for jumbo frames."""
     peer = Driver("net_virtio_user")
     return (Contestant("fit", fit, (1664, 2176, 4224, 9344, 16512), multi_pool=True),
             Contestant("user-2176", peer, (2176,), devargs=peer_devargs),
-            Contestant("user-16512", peer, (16512,), devargs=peer_devargs))
+            Contestant("user-16512", peer, (16512,), jumbo=True, devargs=peer_devargs))
 
 
 def mib(mbuf_sizes):
@@ -56,7 +59,8 @@ def cores():
 
 
 def choose_memory(chosen):
-    """`huge` when there are pages for all processes, else `no_huge`; the same for all, or they could not be compared."""
+    """`huge` when there are pages for all processes, else `no_huge`: the same for all, or nothing
+    could be compared."""
     total = sum(mib(c.mbuf_sizes) + mib((BACK_END_MBUF,)) for c in chosen)
     return no_huge if missing_reason(total // 2) else huge
 
@@ -69,7 +73,7 @@ class Load:
     front: str
     back: str
     frame: int
-    jumbo_mbufs: bool  # whether the contestant with hand-picked mbufs takes part
+    jumbo: bool  # whether the contestant with hand-picked mbufs takes part
 
 
 @dataclass(frozen=True)
@@ -88,11 +92,12 @@ class Scene:
 
     @classmethod
     def start(cls, contestant, work, memory, started):
-        """Adds each process to `started` before it starts, so that the caller can end it whatever happens."""
+        """Adds each process to `started` before it starts: the caller ends it whatever happens."""
         back_core, front_core = cores()
         socket = Path(work) / f"{contestant.name}.sock"
-        back_eal = Eal(memory(mib((BACK_END_MBUF,))).args, (f"net_vhost0,iface={socket}",), core=back_core)
-        back_app = App(mbuf_sizes=(BACK_END_MBUF,), mbufs=MBUFS, max_frame=LARGEST_FRAME - 4, loop=True)
+        back_eal = Eal(memory(mib((BACK_END_MBUF,))).args, (f"net_vhost0,iface={socket}",),
+                       core=back_core)
+        back_app = App(mbuf_sizes=(BACK_END_MBUF,), mbufs=MBUFS, max_frame=LARGEST_FRAME, loop=True)
         back = TestPmd(f"{contestant.name}-be", Path(work), back_eal, back_app)
         started.append(back)
         back.start()
@@ -100,8 +105,9 @@ class Scene:
         vdev = contestant.driver.vdev(socket, **contestant.devargs)
         front_eal = Eal(memory(mib(contestant.mbuf_sizes)).args, (vdev,), core=front_core,
                         plugin=contestant.driver.plugin)
-        front_app = App(mbuf_sizes=contestant.mbuf_sizes, mbufs=MBUFS, multi_pool=contestant.multi_pool,
-                        scatter=True, max_frame=LARGEST_FRAME - 4, loop=True, extra=("--record-core-cycles",))
+        front_app = App(mbuf_sizes=contestant.mbuf_sizes, mbufs=MBUFS,
+                        multi_pool=contestant.multi_pool, scatter=True, max_frame=LARGEST_FRAME,
+                        loop=True, extra=("--record-core-cycles",))
         front = TestPmd(f"{contestant.name}-fe", Path(work), front_eal, front_app)
         started.append(front)
         front.start()
@@ -116,7 +122,9 @@ class Scene:
 
     def run(self, load, seconds, settle):
         """One window, after `settle` seconds of the same traffic."""
-        sender, receiver = (self.front, self.back) if load.front == "txonly" else (self.back, self.front)
+        sender, receiver = self.back, self.front
+        if load.front == "txonly":
+            sender, receiver = receiver, sender
         receiver.cmd("start")
         sender.cmd(f"start tx_first {BURSTS_IN_FLIGHT}" if load.front == "io" else "start")
         time.sleep(settle)
@@ -125,7 +133,8 @@ class Scene:
         time.sleep(seconds)
         stats = self.front.cmd("show port stats 0")
         answers = {p.name: p.cmd("stop") for p in (sender, receiver)}
-        window = Window(self.number(r"Tx-pps:\s+(\d+)" if load.front == "txonly" else r"Rx-pps:\s+(\d+)", stats),
+        way = "Tx" if load.front == "txonly" else "Rx"
+        window = Window(self.number(rf"{way}-pps:\s+(\d+)", stats),
                         self.number(r"CPU cycles/packet=([\d.]+)", answers[self.front.name]))
         if load.front == "io":
             self.drain(load)

@@ -23,8 +23,8 @@ class Spread:
 
 @dataclass(frozen=True)
 class Figures:
-    """One contestant under one load. The ratios are to the first contestant (above 1: more than it), window by
-    window of the same round, because the machine changes meanwhile."""
+    """One contestant under one load. Ratios are those of the first contestant's windows to this
+    one's of the same round, because the machine changes meanwhile."""
 
     rate: Spread  # packets per second
     gbit: float  # per second, of frames without CRC and preamble
@@ -34,7 +34,7 @@ class Figures:
 
     @classmethod
     def of(cls, frame, own, first):
-        """`own` and `first` are the windows of this and of the first contestant, in the order of rounds."""
+        """`own` and `first`: windows of this and of the first contestant, round by round."""
         rate = Spread.of([w.rate for w in own])
         return cls(rate, rate.median * frame * 8 / 1e9, Spread.of([w.cycles for w in own]),
                    Spread.of([f.rate / w.rate for f, w in zip(first, own)]),
@@ -42,20 +42,25 @@ class Figures:
 
 
 def rows(load, results):
-    """`results`: {contestant name: [Window, ...]}, the first being what the others are compared with."""
+    """`results`: {contestant name: [Window, ...]}; the others are compared with the first."""
     names = list(results)
     out = []
     for name in names:
         f = Figures.of(load.frame, results[name], results[names[0]])
-        versus = ["", ""] if name == names[0] else [f.first_rate.text(2), f.first_cycles.text(2)]
-        out.append([load.name, name, f.rate.text(2, 1e6), f"{f.gbit:.1f}", f.cycles.text(0), *versus])
+        versus = ["", ""]
+        if name != names[0]:
+            versus = [f.first_rate.text(2), f.first_cycles.text(2)]
+        out.append([load.name, name, f.rate.text(2, 1e6), f"{f.gbit:.1f}", f.cycles.text(0),
+                    *versus])
     return out
 
 
 def text(measured):
     """`measured`: [(load, results)]."""
-    head = ["load", "driver", "Mpps", "Gbit/s", "cycles/packet", "fit's rate to it", "fit's cycles to it"]
-    return table.render([head, *(row for load, results in measured for row in rows(load, results))], left=2)
+    head = ["load", "driver", "Mpps", "Gbit/s", "cycles/packet", "fit's rate / its",
+            "fit's cycles / its"]
+    body = [row for load, results in measured for row in rows(load, results)]
+    return table.render([head, *body], left=2)
 
 
 def as_json(measured):

@@ -1,7 +1,8 @@
-"""Instructions per packet of a driver's burst functions, counted by callgrind over fit-ring-load.
+"""Instructions and cycles per packet of a driver's burst functions, measured over fit-ring-load.
 
-A vhost port and the driver share one thread there, so a count repeats to the last digit as long as compiler,
-DPDK and code stay the same.
+A vhost port and the driver share one thread there. So a count of instructions (by callgrind)
+repeats to the last digit as long as compiler, DPDK and code stay the same; and the cycles are those
+of a driver whose data is in the cache of its own core.
 """
 
 import os
@@ -11,14 +12,15 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-ROUNDS = 64
-SECONDS = 180  # for one count; a busy machine may need a minute
+COUNT_ROUNDS = 64
+CYCLE_ROUNDS = 20000
+SECONDS = 180  # for one load; a busy machine may need a minute
 LADDER = (1536, 2048, 4096, 9216, 16384)
 
 
 @dataclass(frozen=True)
 class Load:
-    """`rooms` are the data rooms of the classes; a driver that takes one mempool gets `single`."""
+    """`rooms`: data rooms of the classes; a driver that takes one mempool gets `single`."""
 
     name: str
     direction: str
@@ -61,51 +63,75 @@ DRIVERS = {
 
 
 class CountError(RuntimeError):
-    """A load could not be counted; the text says why."""
+    """A load could not be measured; the text says why."""
 
 
 @dataclass(frozen=True)
-class Count:
-    instructions: int
-    packets: int  # 0 for empty polls
+class Measured:
+    packets: int  # in all rounds; 0 for empty polls
     calls: int
+    cycles: int  # TSC cycles of the median round; only of a run without callgrind
+    instructions: int = None  # only of a run with callgrind
+
+    def _per_packet(self, rounds, of_all):
+        return of_all / (self.packets or rounds)
 
     @property
-    def each(self):
-        """Instructions per packet, or per poll where there are no packets."""
-        return self.instructions / (self.packets or self.calls)
+    def instructions_each(self):
+        """Per packet, or per poll where there are no packets."""
+        return self._per_packet(COUNT_ROUNDS, self.instructions)
+
+    @property
+    def cycles_each(self):
+        return self._per_packet(CYCLE_ROUNDS, self.cycles * CYCLE_ROUNDS)
 
 
-def command(program, plugin, load, driver, socket, profile):
+def program_arguments(program, plugin, load, driver, socket, rounds):
     rooms = load.rooms if driver.several_mempools else (load.single,)
-    # Threads of DPDK wait for each other in busy loops: without the fair scheduler the one that is waited for may
-    # never get its turn.
-    return ["valgrind", "--tool=callgrind", "--fair-sched=try", f"--callgrind-out-file={profile}", "--dump-instr=yes",
-            "--toggle-collect=measured_rx", "--toggle-collect=measured_tx", str(program),
-            "--no-huge", "-m", "256", "--lcores=0@0", "--no-pci", "--no-telemetry", "--no-shconf",
-            f"--file-prefix=fitcount{os.getpid()}{load.name}", "--log-level=*:error", "-d", str(plugin), "--",
-            str(socket), driver.vdev, load.direction, str(load.frame), str(load.burst), str(ROUNDS),
-            ",".join(map(str, rooms))]
+    return [str(program), "--no-huge", "-m", "256", "--lcores=0", "--no-pci", "--no-telemetry",
+            "--no-shconf", f"--file-prefix=fitload{os.getpid()}", "--log-level=*:error",
+            "-d", str(plugin), "--", str(socket), driver.vdev, load.direction, str(load.frame),
+            str(load.burst), str(rounds), ",".join(map(str, rooms))]
+
+
+def callgrind(profile):
+    # Threads of DPDK wait for each other in busy loops: without the fair scheduler the one that is
+    # waited for may never get its turn.
+    return ["valgrind", "--tool=callgrind", "--fair-sched=try", "--dump-instr=yes",
+            f"--callgrind-out-file={profile}", "--toggle-collect=measured_rx",
+            "--toggle-collect=measured_tx"]
 
 
 def tail(text):
     return "; its last lines:\n" + "\n".join(text.splitlines()[-15:])
 
 
-def count(program, plugin, load, driver_name, profile=None):
-    """Counts one load of one driver. `profile`: where to leave the file for callgrind_annotate."""
-    with tempfile.TemporaryDirectory(prefix="fit-count-") as work:
-        args = command(program, plugin, load, DRIVERS[driver_name], Path(work) / "s",
-                       profile or Path(work) / "profile")
-        try:
-            done = subprocess.run(args, capture_output=True, text=True, errors="replace", timeout=SECONDS,
-                                  check=False, env={**os.environ, "RUNTIME_DIRECTORY": work})
-        except subprocess.TimeoutExpired as late:
-            said = b"".join(filter(None, (late.stdout, late.stderr))).decode(errors="replace")
-            raise CountError(f"{load.name} of {driver_name}: not done within {SECONDS} s{tail(said)}") from None
-    measured = re.search(r"^measured packets=(\d+) calls=(\d+)$", done.stdout, re.MULTILINE)
-    collected = re.search(r"Collected : (\d+)", done.stderr)
-    if done.returncode != 0 or measured is None or collected is None:
-        raise CountError(f"{load.name} of {driver_name}: exit code {done.returncode}"
-                         f"{tail(done.stdout + done.stderr)}")
-    return Count(int(collected[1]), int(measured[1]), int(measured[2]))
+def run(args, what, work):
+    """(standard output, standard error) of a program that must end well."""
+    try:
+        done = subprocess.run(args, capture_output=True, text=True, errors="replace",
+                              timeout=SECONDS, check=False,
+                              env={**os.environ, "RUNTIME_DIRECTORY": work})
+    except subprocess.TimeoutExpired as late:
+        said = b"".join(filter(None, (late.stdout, late.stderr))).decode(errors="replace")
+        raise CountError(f"{what}: not done within {SECONDS} s{tail(said)}") from None
+    if done.returncode != 0:
+        raise CountError(f"{what}: exit code {done.returncode}{tail(done.stdout + done.stderr)}")
+    return done.stdout, done.stderr
+
+
+def measure(program, plugin, load, driver_name, *, count, profile=None):
+    """`count`: instructions by callgrind, else cycles of the bare program. `profile`: where to
+    leave the file for callgrind_annotate."""
+    what = f"{load.name} of {driver_name}"
+    with tempfile.TemporaryDirectory(prefix="fit-load-") as work:
+        args = program_arguments(program, plugin, load, DRIVERS[driver_name], Path(work) / "s",
+                                 COUNT_ROUNDS if count else CYCLE_ROUNDS)
+        if count:
+            args = callgrind(profile or Path(work) / "profile") + args
+        out, err = run(args, what, work)
+    line = re.search(r"^measured packets=(\d+) calls=(\d+) cycles=(\d+)$", out, re.MULTILINE)
+    collected = re.search(r"Collected : (\d+)", err)
+    if line is None or (count and collected is None):
+        raise CountError(f"{what}: no result{tail(out + err)}")
+    return Measured(*map(int, line.groups()), int(collected[1]) if count else None)

@@ -2,36 +2,57 @@
 // starts with a header.
 #pragma once
 
+#include <utility>
+
 #include <rte_cycles.h>
 
 #include "net/mbuf_fields.hpp"
-#include "net/rx_queue.hpp"
+#include "net/rx_completed.hpp"
 
 namespace fit {
 
-// A buffer that the device completed; `written` is what it claims, not checked yet.
-struct RxBuffer {
-    rte_mbuf* mbuf;
-    uint32_t written; // bytes
-    uint32_t posted;  // bytes
-    uint8_t size_class;
+// Totals of one burst, kept in registers.
+struct RxTotals {
+    uint64_t bytes = 0;
+    uint32_t packets = 0;
+    uint32_t run = 0; // buffers in a row of one class
+    uint32_t run_class = 0;
+
+    [[gnu::always_inline]] void count_buffer(RxQueueState& q, uint32_t size_class)
+    {
+        if (size_class != run_class) [[unlikely]] {
+            q.classes[run_class].consumed.add(run);
+            run_class = size_class;
+            run = 0;
+        }
+        ++run;
+    }
 };
 
 // Drops one buffer whose packet is already accounted for.
-inline void discard(RxQueueState& q, const RxBuffer& buffer)
+inline void discard(RxQueueState& q, RxBuffer buffer)
 {
     q.classes[buffer.size_class].discarded.add(1);
     rte_mbuf_raw_free(buffer.mbuf);
 }
 
+// A ladder that names one mempool twice counts for the first: its segments are equal anyway.
+inline void count_discarded(RxQueueState& q, const rte_mempool* pool)
+{
+    for (uint8_t k = 0; k < q.class_count; ++k) {
+        if (q.classes[k].pool == pool) {
+            q.classes[k].discarded.add(1);
+            return;
+        }
+    }
+}
+
 // Drops what is there of the partial packet; buffers still missing will be skipped when they come.
-inline void drop_partial(RxQueueState& q, RxDrop reason)
+[[gnu::noinline]] inline void drop_partial(RxQueueState& q, RxDrop reason)
 {
     PartialPacket& p = q.partial;
-    for (uint8_t k = 0; k < q.class_count; ++k) {
-        q.classes[k].discarded.add(p.segments[k]);
-        p.segments[k] = 0;
-    }
+    for (const rte_mbuf* m = p.head; m != nullptr; m = m->next)
+        count_discarded(q, m->pool);
     rte_pktmbuf_free(p.head);
     p.head = nullptr;
     p.tail = nullptr;
@@ -39,53 +60,69 @@ inline void drop_partial(RxQueueState& q, RxDrop reason)
 }
 
 // The first of `count` >= 2 buffers; `written` is at least the header size.
-inline void begin_merge(RxQueueState& q, const RxBuffer& first, uint16_t count)
+inline void begin_merge(RxQueueState& q, RxBuffer first, uint16_t count)
 {
-    if (count > q.most_buffers) {
+    if (count > q.most_buffers) [[unlikely]] {
         // A count that no packet can need says nothing about the buffers behind this one: they are
         // taken as packets of their own.
         q.counters.drop(RxDrop::NumBuffers);
         discard(q, first);
         return;
     }
-    PartialPacket& p = q.partial;
-    p.missing = static_cast<uint16_t>(count - 1);
-    p.waiting_since = 0;
-    fill_mbuf(first.mbuf, q.rearm_first, first.written - q.header_size);
-    p.head = first.mbuf;
-    p.tail = first.mbuf;
-    p.segments[first.size_class] = 1;
-    if (!q.scatter)
+    const uint32_t bytes = first.written - q.header_size;
+    fill_mbuf(first.mbuf, q.rearm_first, bytes);
+    q.partial = {.head = first.mbuf,
+                 .tail = first.mbuf,
+                 .bytes = bytes,
+                 .buffers = count,
+                 .missing = count - 1U};
+    if (!q.scatter) [[unlikely]]
         drop_partial(q, RxDrop::NoScatter);
-    else if (first.written != first.posted)
+    else if (first.written != first.posted) [[unlikely]]
         drop_partial(q, first.written > first.posted ? RxDrop::OverLong : RxDrop::PartialSegment);
 }
 
-// The next buffer of the partial packet. Returns the packet once it is complete, else nullptr.
-inline rte_mbuf* continue_merge(RxQueueState& q, const RxBuffer& next)
+// A buffer that is too long, or not full in the middle of a packet.
+[[gnu::noinline]] inline void reject_buffer(RxQueueState& q, const PartialPacket& p,
+                                            RxBuffer buffer)
 {
-    PartialPacket& p = q.partial;
-    --p.missing;
+    q.partial = p;
+    if (p.head != nullptr)
+        drop_partial(q, buffer.written > buffer.posted ? RxDrop::OverLong : RxDrop::PartialSegment);
+    discard(q, buffer);
+}
+
+// Chains what has come of the partial packet; needs partial.missing > 0. Returns the packet once it
+// is complete; else nullptr, and what is still missing stays in q.partial.
+template <class Ring>
+[[gnu::always_inline]] inline rte_mbuf*
+continue_merge(RxQueue<Ring>& q, CompletedBuffers<Ring>& completed, RxTotals& totals)
+{
+    PartialPacket p = q.partial;
+    const uint64_t rearm = q.rearm_next;
     p.waiting_since = 0;
-    if (p.head == nullptr) {
-        discard(q, next);
-        return nullptr;
+    RxBuffer next;
+    while (p.missing != 0 && completed.more() && completed.pop(q, next)) {
+        totals.count_buffer(q, next.size_class);
+        --p.missing;
+        const bool fits =
+            next.written == next.posted || (next.written < next.posted && p.missing == 0);
+        if (!fits || p.head == nullptr) [[unlikely]] {
+            reject_buffer(q, p, next);
+            p.head = nullptr;
+            continue;
+        }
+        fill_mbuf(next.mbuf, rearm, next.written);
+        p.tail->next = next.mbuf;
+        p.tail = next.mbuf;
+        p.bytes += next.written;
     }
-    if (next.written > next.posted || (next.written != next.posted && p.missing != 0)) {
-        drop_partial(q, next.written > next.posted ? RxDrop::OverLong : RxDrop::PartialSegment);
-        discard(q, next);
-        return nullptr;
+    if (p.missing == 0 && p.head != nullptr) [[likely]] {
+        p.head->nb_segs = static_cast<uint16_t>(p.buffers);
+        p.head->pkt_len = p.bytes;
     }
-    fill_mbuf(next.mbuf, q.rearm_next, next.written);
-    p.tail->next = next.mbuf;
-    p.tail = next.mbuf;
-    p.head->nb_segs++;
-    p.head->pkt_len += next.written;
-    p.segments[next.size_class]++;
-    if (p.missing != 0)
-        return nullptr;
-    p.segments.fill(0);
-    return std::exchange(p.head, nullptr);
+    q.partial = p;
+    return p.missing == 0 ? std::exchange(q.partial.head, nullptr) : nullptr;
 }
 
 // A poll that found nothing while buffers are missing: after the limit the packet is given up.

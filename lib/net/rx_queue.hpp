@@ -20,7 +20,7 @@ namespace fit {
 struct RxSlot {
     rte_mbuf* mbuf;
     uint32_t posted; // bytes, header included
-    uint8_t size_class;
+    uint32_t size_class;
 };
 
 // One size class as the queue uses it: `room` data bytes start RTE_PKTMBUF_HEADROOM into the
@@ -41,9 +41,10 @@ struct RxClass {
 struct PartialPacket {
     rte_mbuf* head = nullptr;
     rte_mbuf* tail = nullptr;
-    uint16_t missing = 0;
+    uint32_t bytes = 0;         // of the segments in the chain
+    uint32_t buffers = 0;       // of the whole packet
+    uint32_t missing = 0;       // of these, not completed yet
     uint64_t waiting_since = 0; // TSC of the first poll that found nothing, 0: not waiting
-    std::array<uint16_t, kMaxClasses> segments{};
 };
 
 struct RxCounters {

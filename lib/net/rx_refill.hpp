@@ -20,27 +20,32 @@ uint16_t post_class(RxQueue<Ring>& q, uint8_t k, uint16_t wanted)
     const uint32_t offset = RTE_PKTMBUF_HEADROOM - q.header_size;
     const uint32_t length = cls.room + q.header_size;
     rte_mbuf* batch[kRefillBatch];
-    uint16_t posted = 0;
-    uint16_t take = std::min(wanted, kRefillBatch);
+    // Copies, as in CompletedBuffers and for the same reason.
+    Ring ring = q.ring;
+    RxSlot* const slots = q.slots;
+    rte_mempool* const pool = cls.pool;
+    const uint32_t to_buffer = cls.mbuf_to_buffer;
+    uint32_t posted = 0;
+    uint32_t take = std::min(wanted, kRefillBatch);
     while (take > 0) {
-        if (rte_mempool_get_bulk(cls.pool, reinterpret_cast<void**>(batch), take) != 0) {
+        if (rte_mempool_get_bulk(pool, reinterpret_cast<void**>(batch), take) != 0) [[unlikely]] {
             take /= 2;
             continue;
         }
-        const uint32_t to_buffer = cls.mbuf_to_buffer;
-        for (uint16_t i = 0; i < take; ++i) {
+        for (uint32_t i = 0; i < take; ++i) {
             rte_mbuf* m = batch[i];
             const uint64_t buffer = to_buffer != 0 ? reinterpret_cast<uint64_t>(m) + to_buffer
                                                    : reinterpret_cast<uint64_t>(m->buf_addr);
             const uint16_t id =
-                q.ring.template make_available<DescFlag::Write>({buffer + offset, length});
-            q.slots[id] = {m, length, k};
+                ring.template make_available<DescFlag::Write>({buffer + offset, length});
+            slots[id] = {m, length, k};
         }
-        posted = static_cast<uint16_t>(posted + take);
-        take = std::min<uint16_t>(take, static_cast<uint16_t>(wanted - posted));
+        posted += take;
+        take = std::min(take, wanted - posted);
     }
+    q.ring.catch_up(ring);
     cls.posted.add(posted);
-    return posted;
+    return static_cast<uint16_t>(posted);
 }
 
 // Posts `wanted` segments: the current class, then larger ones, then smaller ones down to the

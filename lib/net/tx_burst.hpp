@@ -19,10 +19,11 @@ inline uint64_t data_address(const rte_mbuf* m)
 }
 
 // The headroom in front of the data is ours only if nobody else can see this buffer.
-inline bool can_prepend(const TxQueueState& q, const rte_mbuf* m)
+template <class Header>
+[[gnu::always_inline]] inline bool can_prepend(const TxQueueState& q, const rte_mbuf* m)
 {
-    return q.header_in_headroom && m->nb_segs == 1 && rte_mbuf_refcnt_read(m) == 1 &&
-           RTE_MBUF_DIRECT(m) && m->data_off >= q.header_size && m->data_len != 0;
+    return q.header_in_headroom && rte_mbuf_refcnt_read(m) == 1 && RTE_MBUF_DIRECT(m) &&
+           m->data_off >= Header::kSize && m->data_len != 0;
 }
 
 // Writes only what is not zero yet: a clean line stays clean, and shared with the device's core.
@@ -39,12 +40,27 @@ void clear_header(std::byte* header)
         std::memset(header + sizeof(first), 0, kRest);
 }
 
+// Clears the header in front of the data and returns both as one piece; needs can_prepend().
+template <class Header>
+Piece prepend_header(const rte_mbuf* m)
+{
+    const uint64_t header = data_address(m) - Header::kSize;
+    clear_header<Header::kSize>(reinterpret_cast<std::byte*>(header));
+    return {header, m->data_len + Header::kSize};
+}
+
 // Header and non-empty segments as pieces; 0 when there are more than `most`.
-inline uint16_t collect_pieces(const TxQueueState& q, const rte_mbuf* m, std::span<Piece> pieces,
-                               uint16_t most)
+template <class Header>
+uint16_t collect_pieces(const TxQueueState& q, const rte_mbuf* m, std::span<Piece> pieces,
+                        uint16_t most)
 {
     uint16_t count = 0;
-    pieces[count++] = {q.shared_header, q.header_size};
+    if (can_prepend<Header>(q, m)) {
+        pieces[count++] = prepend_header<Header>(m);
+        m = m->next;
+    } else {
+        pieces[count++] = {q.shared_header, Header::kSize};
+    }
     for (; m != nullptr; m = m->next) {
         if (m->data_len == 0)
             continue; // 2.7.5: a descriptor is never empty
@@ -55,40 +71,10 @@ inline uint16_t collect_pieces(const TxQueueState& q, const rte_mbuf* m, std::sp
     return count;
 }
 
-enum class TxStep : uint8_t { Queued, Dropped, Full };
-
-// A packet that needs a descriptor of its own for the header.
-template <class Ring>
-[[gnu::noinline]] TxStep queue_chain(TxQueue<Ring>& q, rte_mbuf* m, uint16_t free)
+[[gnu::noinline]] inline void drop(TxQueueState& q, rte_mbuf* m, TxDrop reason)
 {
-    std::array<Piece, kMostTxPieces> pieces;
-    const uint16_t most = std::min(q.descriptor_limit, kMostTxPieces);
-    const uint16_t count = collect_pieces(q, m, pieces, most);
-    if (count < 2) {
-        q.counters.drop(count == 0 ? TxDrop::TooManySegments : TxDrop::Empty);
-        rte_pktmbuf_free(m);
-        return TxStep::Dropped;
-    }
-    if (count > free)
-        return TxStep::Full;
-    const uint16_t id = q.ring.make_available(std::span(pieces).first(count));
-    q.slots[id] = {m, count};
-    return TxStep::Queued;
-}
-
-template <class Ring, class Header>
-TxStep queue_packet(TxQueue<Ring>& q, rte_mbuf* m, uint16_t free)
-{
-    if (!can_prepend(q, m)) [[unlikely]]
-        return queue_chain(q, m, free);
-    if (free == 0) [[unlikely]]
-        return TxStep::Full;
-    const uint64_t header = data_address(m) - Header::kSize;
-    clear_header<Header::kSize>(reinterpret_cast<std::byte*>(header));
-    const uint16_t id =
-        q.ring.template make_available<DescFlag::None>({header, m->data_len + Header::kSize});
-    q.slots[id] = {m, 1};
-    return TxStep::Queued;
+    q.counters.drop(reason);
+    rte_pktmbuf_free(m);
 }
 
 template <class Ring>
@@ -98,6 +84,96 @@ uint16_t tx_free(const TxQueue<Ring>& q)
     return static_cast<uint16_t>(q.descriptor_limit - in_flight);
 }
 
+// What one burst queues. Works on copies of the queue's ring and slots, as CompletedBuffers does
+// and for the same reason.
+template <class Ring, class Header>
+class TxWriter {
+  public:
+    explicit TxWriter(const TxQueue<Ring>& q) : ring_(q.ring), slots_(q.slots), free_(tx_free(q)) {}
+
+    // False: too few descriptors are free and the packet is still the caller's. Else it is queued
+    // whole, or dropped whole under a named counter.
+    [[gnu::always_inline]] bool add(TxQueueState& q, rte_mbuf* m)
+    {
+        const uint32_t length = m->pkt_len;
+        if (m->nb_segs != 1 || !can_prepend<Header>(q, m)) [[unlikely]]
+            return add_chain(q, m, length);
+        if (free_ == 0) [[unlikely]]
+            return false;
+        const uint16_t id =
+            ring_.template make_available<DescFlag::None>(prepend_header<Header>(m));
+        queued(id, m, 1, length);
+        return true;
+    }
+
+    void commit(TxQueue<Ring>& q)
+    {
+        q.ring.catch_up(ring_);
+        if (packets_ == 0)
+            return;
+        q.counters.packets.add(packets_);
+        q.counters.bytes.add(bytes_);
+    }
+
+  private:
+    // A packet of several segments, or one that needs a descriptor of its own for the header.
+    [[gnu::always_inline]] bool add_chain(TxQueueState& q, rte_mbuf* m, uint32_t length)
+    {
+        std::array<Piece, kMostTxPieces> pieces;
+        const uint16_t most = std::min(q.descriptor_limit, kMostTxPieces);
+        const uint16_t count = collect_pieces<Header>(q, m, pieces, most);
+        const bool empty = count == 1 && pieces[0].length == Header::kSize;
+        if (count == 0 || empty) [[unlikely]] {
+            drop(q, m, empty ? TxDrop::Empty : TxDrop::TooManySegments);
+            return true;
+        }
+        if (count > free_) [[unlikely]]
+            return false;
+        queued(ring_.make_available(std::span(pieces).first(count)), m, count, length);
+        return true;
+    }
+    [[gnu::always_inline]] void queued(uint16_t id, rte_mbuf* m, uint16_t descriptors,
+                                       uint32_t length)
+    {
+        slots_[id] = {m, descriptors};
+        free_ -= descriptors;
+        bytes_ += length;
+        ++packets_;
+    }
+
+    Ring ring_;
+    TxSlot* slots_;
+    uint32_t free_;
+    uint32_t packets_ = 0;
+    uint64_t bytes_ = 0;
+};
+
+// Takes packets from the front of `packets` as long as descriptors are free; returns how many.
+template <class Ring, class Header>
+[[gnu::always_inline]] inline uint16_t queue_packets(TxQueue<Ring>& q, rte_mbuf** packets,
+                                                     uint16_t count)
+{
+    TxWriter<Ring, Header> writer(q);
+    uint16_t taken = 0;
+    while (taken < count && writer.add(q, packets[taken]))
+        ++taken;
+    writer.commit(q);
+    return taken;
+}
+
+// The ring ran full: what the device finished meanwhile makes room for more.
+template <class Ring, class Header>
+[[gnu::noinline]] uint16_t queue_rest(TxQueue<Ring>& q, rte_mbuf** packets, uint16_t count)
+{
+    reclaim(q);
+    if (q.fault != RingFault::None) [[unlikely]]
+        return 0;
+    const uint16_t taken = queue_packets<Ring, Header>(q, packets, count);
+    if (taken < count)
+        q.counters.ring_full.add(1);
+    return taken;
+}
+
 // Takes packets from the front of `packets` until the ring is full; returns how many. A packet is
 // queued whole, or dropped whole under a named counter, or left to the caller.
 template <class Ring, class Header>
@@ -105,31 +181,18 @@ uint16_t tx_burst(TxQueue<Ring>& q, rte_mbuf** packets, uint16_t count)
 {
     if (q.fault != RingFault::None) [[unlikely]]
         return 0;
-    if (q.descriptor_limit - tx_free(q) >= q.reclaim_threshold)
+    if (q.descriptor_limit - tx_free(q) >= q.reclaim_threshold) {
         reclaim(q);
-    uint64_t bytes = 0;
-    uint16_t queued = 0;
-    uint16_t taken = 0;
-    for (; taken < count && q.fault == RingFault::None; ++taken) {
-        rte_mbuf* m = packets[taken];
-        const uint32_t length = m->pkt_len;
-        TxStep step = queue_packet<Ring, Header>(q, m, tx_free(q));
-        if (step == TxStep::Full) [[unlikely]] {
-            reclaim(q);
-            step = queue_packet<Ring, Header>(q, m, tx_free(q));
-        }
-        if (step == TxStep::Full) {
-            q.counters.ring_full.add(1);
-            break;
-        }
-        if (step == TxStep::Queued) [[likely]] {
-            ++queued;
-            bytes += length;
-        }
+        if (q.fault != RingFault::None) [[unlikely]]
+            return 0;
     }
-    if (queued != 0) {
-        q.counters.packets.add(queued);
-        q.counters.bytes.add(bytes);
+    const uint16_t before = q.ring.available_index();
+    uint16_t taken = queue_packets<Ring, Header>(q, packets, count);
+    if (taken < count) [[unlikely]]
+        taken = static_cast<uint16_t>(
+            taken +
+            queue_rest<Ring, Header>(q, packets + taken, static_cast<uint16_t>(count - taken)));
+    if (q.ring.available_index() != before) {
         q.ring.publish();
         if (q.ring.should_notify())
             notify(q.notifier, q.counters.notifications);

@@ -15,7 +15,8 @@ struct SplitDescriptor {
     le16 flags;
     le16 next;
 };
-static_assert(sizeof(SplitDescriptor) == 16 && offsetof(SplitDescriptor, next) == 14);
+static_assert(sizeof(SplitDescriptor) == 16 && offsetof(SplitDescriptor, length) == 8 &&
+              offsetof(SplitDescriptor, flags) == 12 && offsetof(SplitDescriptor, next) == 14);
 
 enum class DescFlag : uint16_t {
     None = 0,

@@ -16,7 +16,7 @@ void SplitRing::attach(const SplitLayout& layout, std::byte* shared, std::byte* 
     free_ids_ = reinterpret_cast<uint16_t*>(priv);
     links_ = free_ids_ + layout.size;
     announced_ = links_ + layout.size;
-    mask_ = static_cast<uint16_t>(layout.size - 1);
+    mask_ = layout.size - 1U;
     free_head_ = 0;
     free_tail_ = layout.size;
     next_avail_ = 0;

@@ -51,8 +51,20 @@ class SplitRing {
     {
         return static_cast<uint16_t>(next_avail_ - next_used_);
     }
-    [[nodiscard]] uint16_t available_index() const { return next_avail_; }
-    [[nodiscard]] uint16_t used_index() const { return next_used_; }
+    [[nodiscard]] uint16_t available_index() const { return static_cast<uint16_t>(next_avail_); }
+    [[nodiscard]] uint16_t used_index() const { return static_cast<uint16_t>(next_used_); }
+    // Any number & mask() is an id inside the ring.
+    [[nodiscard]] uint32_t mask() const { return mask_; }
+
+    // Takes over how far `copy`, which was made of this ring, has come. The burst functions work on
+    // such copies: only these words change.
+    void catch_up(const SplitRing& copy)
+    {
+        free_head_ = copy.free_head_;
+        free_tail_ = copy.free_tail_;
+        next_avail_ = copy.next_avail_;
+        next_used_ = copy.next_used_;
+    }
 
     // Buffers that the device completed and that consume() has not passed yet; kIndexFault when
     // used.index moved further than buffers are outstanding, or backwards (which is the same in
@@ -62,17 +74,21 @@ class SplitRing {
         // Before the loads of the used elements and of what the device wrote; pairs with its index
         // store (2.7.14).
         const uint16_t index = order::load_acquire(used_->index);
-        const uint16_t ready = index - next_used_;
+        const auto ready = static_cast<uint16_t>(index - next_used_);
         return ready <= outstanding() ? ready : kIndexFault;
     }
     // The element `ahead` places after the first one not consumed.
-    [[nodiscard]] UsedElement used_at(uint16_t ahead) const
+    [[nodiscard]] UsedElement used_at(uint32_t ahead) const
     {
-        const uint16_t place = (next_used_ + ahead) & mask_;
-        const SplitUsedElement& element = used_ring_[place];
+        const SplitUsedElement& element = used_ring_[(next_used_ + ahead) & mask_];
         return {order::load_once(element.id), order::load_once(element.length)};
     }
-    void consume(uint16_t count) { next_used_ = static_cast<uint16_t>(next_used_ + count); }
+    // Its id only.
+    [[nodiscard]] uint32_t used_id_at(uint32_t ahead) const
+    {
+        return order::load_once(used_ring_[(next_used_ + ahead) & mask_].id);
+    }
+    void consume(uint32_t count) { next_used_ += count; }
 
     // Gives the `count` descriptors of a completed buffer back. `id` must be a head that
     // make_available returned.
@@ -116,7 +132,7 @@ class SplitRing {
     {
         // After the stores of descriptors and ring entries; pairs with the device's index load
         // (2.7.13.3.1).
-        order::store_release(avail_->index, next_avail_);
+        order::store_release(avail_->index, static_cast<uint16_t>(next_avail_));
     }
     // After publish(): whether the device wants to be told.
     [[nodiscard]] bool should_notify() const
@@ -128,16 +144,17 @@ class SplitRing {
   private:
     void write_descriptor(uint16_t id, Piece piece, uint16_t flags, uint16_t next)
     {
-        SplitDescriptor d;
-        d.address = piece.address;
-        d.length = piece.length;
-        d.flags = flags;
-        d.next = next;
-        std::memcpy(&descriptors_[id], &d, sizeof(d));
+        // Two stores of eight bytes; split_layout.hpp asserts where the fields lie.
+        const uint64_t address = to_little(piece.address);
+        const uint64_t rest =
+            to_little(piece.length | uint64_t{flags} << 32 | uint64_t{next} << 48);
+        auto* bytes = reinterpret_cast<std::byte*>(&descriptors_[id]);
+        std::memcpy(bytes, &address, sizeof(address));
+        std::memcpy(bytes + sizeof(address), &rest, sizeof(rest));
     }
     void announce(uint16_t id)
     {
-        const uint16_t place = next_avail_++ & mask_;
+        const uint32_t place = next_avail_++ & mask_;
         if (announced_[place] != id) {
             announced_[place] = id;
             order::store_once(avail_ring_[place], id);
@@ -151,11 +168,12 @@ class SplitRing {
     uint16_t* free_ids_ = nullptr;  // a queue: free_head_ takes, free_tail_ gives
     uint16_t* links_ = nullptr;     // private `next` of each descriptor in a chain
     uint16_t* announced_ = nullptr; // what the available ring holds
-    uint16_t mask_ = 0;
-    uint16_t free_head_ = 0;
-    uint16_t free_tail_ = 0;
-    uint16_t next_avail_ = 0;
-    uint16_t next_used_ = 0;
+    // These count modulo 2^16. They are wider so that a step needs no truncation; users truncate.
+    uint32_t mask_ = 0;
+    uint32_t free_head_ = 0;
+    uint32_t free_tail_ = 0;
+    uint32_t next_avail_ = 0;
+    uint32_t next_used_ = 0;
 };
 
 } // namespace fit

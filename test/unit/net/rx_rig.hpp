@@ -100,6 +100,8 @@ class RxRig {
     void start();
     fake::SplitDevice attach();
     void expect_accounts() const;
+    // Segments of class k in a packet that is not complete.
+    [[nodiscard]] uint64_t gathered_of_class(uint8_t k) const;
     void note_delivered(const rte_mbuf* packet);
 
     Burst burst_;

@@ -28,9 +28,10 @@ class TxHeader : public testing::TestWithParam<HeaderKind> {
         o.any_layout = any_layout;
         return o;
     }
-    // Sends `packet`, holding one more reference; the device gets `frame` in two descriptors and
-    // no byte of the headroom has changed.
-    static void expect_separate(TxRig& rig, PacketPtr packet, std::span<const std::byte> frame)
+    // Sends `packet`; the device gets `frame` in `descriptors` descriptors and no byte of the
+    // headroom has changed.
+    static void expect_separate(TxRig& rig, PacketPtr packet, std::span<const std::byte> frame,
+                                size_t descriptors = 2)
     {
         rte_mbuf* m = packet.get();
         fill_headroom(m, std::byte{0xff});
@@ -38,7 +39,7 @@ class TxHeader : public testing::TestWithParam<HeaderKind> {
         const uint16_t data_off = m->data_off;
         rig.net.hold(true);
         ASSERT_TRUE(rig.send(std::move(packet)));
-        EXPECT_EQ(rig.expect_sent(frame), 2U);
+        EXPECT_EQ(rig.expect_sent(frame), descriptors);
         EXPECT_TRUE(headroom_is(m, std::byte{0xff})) << "not ours to write";
         EXPECT_EQ(m->data_off, data_off);
         EXPECT_EQ(m->pkt_len, length);
@@ -113,6 +114,40 @@ TEST_P(TxHeader, trouble_074_a_packet_that_somebody_else_holds_keeps_its_headroo
     expect_separate(rig, std::move(packet), frame_of(60));
     EXPECT_EQ(rte_mbuf_refcnt_read(other.get()), 1) << "the other holder still has it";
     EXPECT_EQ(bytes_of(other.get()), frame_of(60));
+}
+
+TEST_P(TxHeader, trouble_074_a_chain_that_somebody_else_holds_keeps_its_headroom)
+{
+    TxRig rig(options());
+    PacketPtr packet = make_chain(rig.pool.get(), std::vector<uint16_t>{60, 60});
+    rte_pktmbuf_refcnt_update(packet.get(), 1);
+    const PacketPtr other(packet.get());
+    expect_separate(rig, std::move(packet), frame_of(120), 3);
+    EXPECT_EQ(bytes_of(other.get()), frame_of(120));
+    expect_chain_ok(other.get());
+}
+
+TEST_P(TxHeader, NET_43_header_of_a_chain_is_right_in_front_of_its_first_segment)
+{
+    TxRig rig(options());
+    PacketPtr packet = make_chain(rig.pool.get(), std::vector<uint16_t>{60, 70});
+    rte_mbuf* second = packet->next;
+    fill_headroom(packet.get(), std::byte{0xff});
+    fill_headroom(second, std::byte{0xff});
+    // Who holds a later segment too does not matter: only the first headroom is written.
+    rte_mbuf_refcnt_update(second, 1);
+    const PacketPtr other(second);
+    const std::vector<fake::Segment> two = {
+        {data_address(packet.get()) - rig.queue.header_size, rig.queue.header_size + 60, false},
+        {data_address(second), 70, false}};
+    ASSERT_TRUE(rig.send(std::move(packet)));
+    rig.device.poll();
+    ASSERT_EQ(rig.device.available(), 1U);
+    EXPECT_EQ(rig.device.peek(0).segments, two);
+    EXPECT_EQ(rig.expect_sent(frame_of(130)), 2U);
+    EXPECT_TRUE(headroom_is(second, std::byte{0xff}));
+    reclaim(rig.queue);
+    EXPECT_EQ(rig.mbufs_in_use(), 1U);
 }
 
 TEST_P(TxHeader, trouble_074_a_clone_keeps_the_headroom_of_its_owner)

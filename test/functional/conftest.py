@@ -1,14 +1,20 @@
 """Options and fixtures of the functional tests; README.md says how to run them."""
 
+import contextlib
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 
 import pytest
 
-from bench import driver as drivers
-from bench import memory as memories
-from bench.scene import FRONT_END_MIB, Bench
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scapy_vhost"))
+
+from bench import driver as drivers  # noqa: E402
+from bench import memory as memories  # noqa: E402
+from bench.scene import FRONT_END_MIB, Bench  # noqa: E402
+from bench.vhost import Echo  # noqa: E402
+from scapy_vhost import Backend, VhostPort  # noqa: E402
 
 
 def pytest_addoption(parser):
@@ -118,3 +124,23 @@ def bench_nohuge(request, driver, work):
 def bench_huge(request, driver, work, huge):
     """For behaviour of huge pages only."""
     yield from make_bench(request, driver, "huge", work)
+
+
+@pytest.fixture
+def echo(request, bench_nohuge):
+    """echo(offer, **front_end options): scapy at the device's side of a driver that loops back. Its log is kept with
+    the other artefacts when the test fails."""
+    with contextlib.ExitStack() as stack:
+        def make(offer=None, **options):
+            backend = stack.enter_context(Backend(bench_nohuge.socket, offer))
+            stack.callback(keep_log, backend)
+            front = bench_nohuge.front_end(loop=True, **options)
+            return Echo(VhostPort(backend).wait_ready(), front)
+
+        def keep_log(backend):
+            if failed(request.node):
+                (bench_nohuge.work / f"vhost{backend.connections}.log").write_text(f"{backend.log}\n")
+
+        yield make
+        # The front end goes first: it would report a device that vanished.
+        bench_nohuge.finish(failed(request.node))

@@ -1,12 +1,10 @@
-"""The bench itself: its parsers, frames and peer do what the tests rely on. Needs no DPDK process."""
+"""The bench itself: its parsers and frames do what the tests rely on. Needs no DPDK process."""
 
-import socket
 import struct
 
 import pytest
 
 from bench import counts, driver, frames, messages, parse
-from bench.peer import Fault, Peer, Request
 from bench.wait import Timeout, until
 
 STATS = """
@@ -106,36 +104,3 @@ def test_waiting_ends_at_its_deadline():
 def test_missing_plugin_is_an_error_that_says_what_to_do(tmp_path):
     with pytest.raises(FileNotFoundError, match="--driver=virtio_user"):
         driver.find("virtio_fit", tmp_path / "no.so")
-
-
-def ask(path, request, flags=1, payload=b""):
-    """One message to the peer and all that it answers within the time it takes to close or to answer."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as s:
-        s.settimeout(5)
-        s.connect(str(path))
-        s.sendall(struct.pack("=III", request, flags, len(payload)) + payload)
-        return s.recv(64)
-
-
-def test_peer_answers_at_the_offsets_of_the_document(work):
-    with Peer(work / "s", features=0x150008000) as peer:
-        assert ask(work / "s", 1) == bytes.fromhex("010000000500000008000000") + bytes.fromhex("0080005001000000")
-        assert ask(work / "s", 11, payload=struct.pack("=II", 1, 0)) == bytes.fromhex(
-            "0b0000000500000008000000" "0100000000000000")
-        assert ask(work / "s", 39, 9, struct.pack("=Q", 15)) == bytes.fromhex(
-            "270000000500000008000000" "0000000000000000")
-        assert ask(work / "s", 40) == bytes.fromhex("280000000500000008000000" "0f00000000000000")
-    assert peer.requests() == [1, 11, 39, 40]
-
-
-@pytest.mark.parametrize("fault, answer", [
-    (Fault.CLOSE, ""), (Fault.CUT, "0100000005"), (Fault.WRONG_ID, "02000000 05000000 08000000 0100000000000000"),
-    (Fault.WRONG_VERSION, "01000000 06000000 08000000 0100000000000000"),
-    (Fault.NO_REPLY_FLAG, "01000000 01000000 08000000 0100000000000000"),
-    (Fault.SHORT, "01000000 05000000 04000000 01000000"),
-    (Fault.LONG, "01000000 05000000 ffffffff 0100000000000000"),
-], ids=lambda v: v.name if isinstance(v, Fault) else "")
-def test_peer_misbehaves_as_told(work, fault, answer):
-    with Peer(work / "s", Request.GET_FEATURES, fault, features=1) as peer:
-        assert ask(work / "s", 1) == bytes.fromhex(answer)
-        assert peer.misbehaved

@@ -1,0 +1,14 @@
+"""A vhost-user back end for virtio-net in pure Python, with scapy on top."""
+
+from .backend import Backend, Offer
+from .datapath import Completion, Frame
+from .errors import OutsideMemory, ProtocolError, RingError, VhostError
+from .features import Feature, ProtocolFeature, mask, names
+from .knobs import Fault
+from .message import Request
+from .net_header import NetConfig, NetHeader
+from .port import VhostPort
+
+__all__ = ["Backend", "Completion", "Fault", "Feature", "Frame", "NetConfig", "NetHeader", "Offer",
+           "OutsideMemory", "ProtocolError", "ProtocolFeature", "Request", "RingError", "VhostError", "VhostPort",
+           "mask", "names"]

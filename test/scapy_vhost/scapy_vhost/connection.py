@@ -1,0 +1,108 @@
+"""One vhost-user connection: whole messages and their file descriptors over a stream socket."""
+
+import array
+import ctypes
+import os
+import socket
+import time
+
+from .errors import ProtocolError
+from .message import (LARGEST_PAYLOAD, MOST_FDS, REPLY, VERSION, VERSION_MASK, Header, Message)
+
+
+class Closed(Exception):
+    """The other side closed the connection."""
+
+
+class Connection:
+    """Owns `sock`. A message that began must be complete within `patience` seconds."""
+
+    def __init__(self, sock, patience=5.0):
+        self.sock = sock
+        self.patience = patience
+        self.fragment = 0  # bytes a piece of a reply; 0: whole
+        self.fragment_pause = 0.0
+        sock.settimeout(patience)
+
+    def fileno(self):
+        return self.sock.fileno()
+
+    def close(self):
+        self.sock.close()
+
+    def receive(self):
+        """The next message. Closed when there is none."""
+        fds = []
+        try:
+            header = Header.from_buffer_copy(self._read(ctypes.sizeof(Header), fds))
+            if header.flags & VERSION_MASK != VERSION:
+                raise ProtocolError(f"request {header.request}: flags {header.flags:#x} are not of version 1")
+            if header.size > LARGEST_PAYLOAD:
+                raise ProtocolError(f"request {header.request}: a payload of {header.size} bytes")
+            payload = self._read(header.size, fds) if header.size else b""
+        except BaseException:
+            close_all(fds)
+            raise
+        return Message(header.request, header.flags, payload, tuple(fds), len(fds))
+
+    def reply(self, request, payload, flags=VERSION | REPLY, fds=()):
+        self.send_raw(bytes(Header(request, flags, len(payload))) + payload, fds)
+
+    def send_raw(self, data, fds=()):
+        if fds:
+            socket.send_fds(self.sock, [data], list(fds))
+        elif self.fragment:
+            for start in range(0, len(data), self.fragment):
+                self.sock.sendall(data[start:start + self.fragment])
+                time.sleep(self.fragment_pause)
+        else:
+            self.sock.sendall(data)
+
+    def _read(self, size, fds):
+        data = b""
+        while len(data) < size:
+            try:
+                part, control, flags, _ = self.sock.recvmsg(size - len(data), socket.CMSG_SPACE(4 * MOST_FDS))
+            except TimeoutError:
+                raise ProtocolError(f"{len(data)} of {size} bytes came in {self.patience:g} s") from None
+            except ConnectionError:
+                raise Closed() from None
+            for level, kind, content in control:
+                if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+                    found = array.array("i")
+                    found.frombytes(content[:len(content) // found.itemsize * found.itemsize])
+                    fds.extend(found)
+            if flags & socket.MSG_CTRUNC:
+                raise ProtocolError(f"more than {MOST_FDS} file descriptors in one message")
+            if not part:
+                raise Closed()
+            data += part
+        return data
+
+
+def close_all(fds):
+    for fd in fds:
+        os.close(fd)
+
+
+def listener(path):
+    """A listening socket on `path`, which must not exist."""
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        sock.bind(str(path))
+        sock.listen(1)
+    except OSError as error:
+        sock.close()
+        raise OSError(error.errno, f"cannot listen on {path}: {error.strerror}") from None
+    return sock
+
+
+def connect(path):
+    """A connected socket, or None while nobody listens."""
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        sock.connect(str(path))
+    except (FileNotFoundError, ConnectionRefusedError):
+        sock.close()
+        return None
+    return sock

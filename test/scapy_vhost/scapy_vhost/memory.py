@@ -1,0 +1,86 @@
+"""The memory that the front end shares: regions of its address space, mapped here."""
+
+import mmap
+import os
+from dataclasses import dataclass
+
+from .errors import OutsideMemory, ProtocolError
+
+
+@dataclass(frozen=True)
+class Mapped:
+    guest_address: int
+    user_address: int
+    size: int
+    view: memoryview
+
+    def offset(self, start, address, length):
+        """Where `address` lies, when the whole range does."""
+        offset = address - start
+        return offset if 0 <= offset and offset + length <= self.size else None
+
+
+class SharedMemory:
+    """Mappings go away when nobody holds a view of them any more."""
+
+    def __init__(self):
+        self.regions = []
+
+    def replace(self, regions, fds):
+        """SET_MEM_TABLE. Takes the fds."""
+        self.regions = []
+        try:
+            for region, fd in zip(regions, fds, strict=True):
+                self.regions.append(mapped(region, fd))
+        finally:
+            for fd in fds:
+                os.close(fd)
+
+    def add(self, region, fd):
+        """ADD_MEM_REG. Takes the fd."""
+        try:
+            self.regions.append(mapped(region, fd))
+        finally:
+            os.close(fd)
+
+    def remove(self, region):
+        """REM_MEM_REG: the region with the same addresses and size."""
+        wanted = (region.guest_address, region.user_address, region.size)
+        kept = [r for r in self.regions if (r.guest_address, r.user_address, r.size) != wanted]
+        if len(kept) == len(self.regions):
+            raise ProtocolError(f"REM_MEM_REG: no region at guest address {region.guest_address:#x}, "
+                                f"user address {region.user_address:#x} of {region.size:#x} bytes")
+        self.regions = kept
+
+    def view(self, address, length):
+        """Writable bytes at a guest address: what descriptors hold."""
+        for region in self.regions:
+            offset = region.offset(region.guest_address, address, length)
+            if offset is not None:
+                return region.view[offset:offset + length]
+        raise OutsideMemory(f"{length} bytes at guest address {address:#x} are in no region")
+
+    def view_user(self, address, length):
+        """Writable bytes at an address of the front end's process: what SET_VRING_ADDR has."""
+        for region in self.regions:
+            offset = region.offset(region.user_address, address, length)
+            if offset is not None:
+                return region.view[offset:offset + length]
+        raise OutsideMemory(f"{length} bytes at user address {address:#x} are in no region")
+
+
+def mapped(region, fd):
+    if region.size == 0:
+        raise ProtocolError(f"region at guest address {region.guest_address:#x} has no bytes")
+    # From the start of the file: the offset of a region need not be a multiple of the page size. A
+    # mapping of huge pages can only be undone in whole pages; st_blksize is their size there.
+    page = max(os.fstat(fd).st_blksize, mmap.PAGESIZE)
+    length = -(-(region.mmap_offset + region.size) // page) * page
+    try:
+        area = mmap.mmap(fd, length, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE)
+    except (OSError, ValueError) as error:
+        raise ProtocolError(f"cannot map {length:#x} bytes of the region at guest address "
+                            f"{region.guest_address:#x}: {error}") from None
+    end = region.mmap_offset + region.size
+    return Mapped(region.guest_address, region.user_address, region.size,
+                  memoryview(area)[region.mmap_offset:end])

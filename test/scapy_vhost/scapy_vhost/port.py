@@ -1,0 +1,106 @@
+"""VhostPort: a scapy socket whose other end is a virtio-net driver, so that sr1, sniff, sendp and
+AnsweringMachine work straight against it."""
+
+import os
+import select
+import time
+
+from scapy.layers.l2 import Ether
+from scapy.packet import Raw
+from scapy.supersocket import SuperSocket
+
+from . import checksum, segment
+from .backend import Backend
+from .net_header import NetHeader
+
+
+class VhostPort(SuperSocket):
+    """`where`: a Backend that runs, or the path of a socket for one that this port owns; `options`
+    are then those of Backend. Sends on one queue pair and receives from all."""
+
+    desc = "a vhost-user back end, to a virtio-net driver"
+
+    def __init__(self, where, pair=0, **options):
+        self.owned = None
+        if not isinstance(where, Backend):
+            self.owned = where = Backend(where, **options).__enter__()
+        self.backend, self.pair = where, pair
+        self.closed = False
+        self.last = None  # the Frame that recv() returned last, with its net header
+
+    def fileno(self):
+        """Readable while frames wait."""
+        return self.backend.arrived
+
+    def wait_ready(self, seconds=20.0):
+        self.backend.wait_ready(seconds, self.pair)
+        return self
+
+    def send(self, packet, *, gso=None, csum=False, header=None, splits=None,
+             claims=None, seconds=5.0):
+        """One frame into the driver's receive queue; bytes of it.
+
+        gso: bytes of payload a segment, the frame then goes in one piece as a device with TSO or USO
+        would send it. csum: its checksum is left to the receiver. header: a NetHeader to send as it
+        is. splits: bytes written into each buffer; claims: what the used elements say of that.
+        TimeoutError without buffers for so long."""
+        data = bytes(packet)
+        header = header or NetHeader(num_buffers=None)
+        if gso is not None:
+            data, header = segment.tso_request(data, gso)
+            header.num_buffers = None
+        elif csum:
+            data, start, offset = checksum.request(data)
+            header = NetHeader(flags=NetHeader.NEEDS_CSUM, csum_start=start, csum_offset=offset,
+                               num_buffers=None)
+        self.backend.send(data, header, self.pair, splits=splits, claims=claims, seconds=seconds)
+        if hasattr(packet, "sent_time"):
+            packet.sent_time = time.time()
+        return len(data)
+
+    def take(self, seconds=5.0):
+        """The next Frame that the driver sent, with header and buffer lengths. TimeoutError."""
+        if not select.select([self.backend.arrived], [], [], seconds)[0]:
+            raise TimeoutError(f"the driver sent no frame within {seconds:g} s")
+        os.eventfd_read(self.backend.arrived)
+        return self.backend.frames.popleft()
+
+    def frames(self, count, seconds=10.0):
+        """The next `count` frames; TimeoutError says how many came."""
+        deadline = time.monotonic() + seconds
+        found = []
+        while len(found) < count:
+            left = deadline - time.monotonic()
+            try:
+                found.append(self.take(max(left, 0)))
+            except TimeoutError:
+                raise TimeoutError(f"{len(found)} of {count} frames came within {seconds:g} s") from None
+        return found
+
+    def wire_frames(self, count, seconds=10.0):
+        """What a network card would put on the wire for the next `count` frames: checksums complete
+        and large frames cut into segments."""
+        out = []
+        for frame in self.frames(count, seconds):
+            out.extend(segment.segment(frame.data, frame.header)
+                       if frame.header.gso_type else [checksum.finish(frame.data, frame.header)])
+        return out
+
+    def recv_raw(self, x=0xFFFF):
+        self.last = self.take(0.5)
+        return Ether, self.last.data[:x], time.time()
+
+    def close(self):
+        if self.closed:
+            return
+        self.closed = True
+        if self.owned is not None:
+            self.owned.stop()
+
+    def __del__(self):
+        self.close()
+
+
+def raw(data):
+    """Bytes as a packet that scapy sends as they are."""
+    return Raw(bytes(data))

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from .chain import Buffer, Chain
 from .ring import LARGEST_QUEUE, Ring
-from .words import DESCRIPTOR, DESCRIPTOR_BYTES, INDIRECT, NEXT, WRITE, words16, words32
+from .words import DESCRIPTOR, INDIRECT, NEXT, WRITE, words16, words32
 
 AVAIL = 0x80
 USED = 0x8000

@@ -207,9 +207,10 @@ def test_areas_that_are_not_aligned(areas, message):
         SplitRing(FakeMemory(), 4, *[USER + area for area in areas])
 
 
-def test_a_base_that_is_no_index():
-    with pytest.raises(RingError, match="^split ring, base: not a 16-bit index: 65536"):
-        SplitDriver(4).ring(SplitRing, base=65536)
+@pytest.mark.parametrize("base", [-1, 65536])
+def test_a_base_that_is_no_index(base):
+    with pytest.raises(RingError, match=f"^split ring, base: not a 16-bit index: {base}"):
+        SplitDriver(4).ring(SplitRing, base=base)
 
 
 def test_areas_outside_memory():

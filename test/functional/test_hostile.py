@@ -1,5 +1,7 @@
 """A device that breaks the rules on a live ring, played by the Python back end against the driver in testpmd."""
 
+import random
+
 import pytest
 from scapy.packet import Raw
 
@@ -100,6 +102,40 @@ def test_odd_headers_harm_nothing_trouble_110(echo, header):
     frames.assert_same(sent, [frame.data for frame in got], "sent back")
     assert all(frame.header_bytes == bytes(12) for frame in got)
     wired.assert_sound()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_lies_trouble_116_trouble_155_trouble_171(echo, seed):
+    """300 packets with random headers, splits and claims: nothing is logged for each, nothing ends, every one is either
+    delivered or dropped by name, and good packets arrive afterwards."""
+    wired = echo()
+    wired.round_trip(frames.frames([60]))
+    lie, mark = random.Random(seed), wired.front.mark()
+    wired.backend.want_kicks(0, False)
+    for _ in range(300):
+        splits = [lie.choice([0, 11, 12, 25, 26, 60, 1000, 2060]) for _ in range(lie.randint(1, 4))]
+        claims = [lie.choice([size, size, size, 0, 2061, 0xFFFF_FFFF]) for size in splits]
+        header = NetHeader(*(lie.getrandbits(8) for _ in range(2)), *(lie.getrandbits(16) for _ in range(4)),
+                           num_buffers=lie.choice([len(splits), len(splits), 0, 1, 2, 300, 65535]))
+        wired.port.send(Raw(bytes(sum(splits))), header=header, splits=splits, claims=claims)
+    # What is still missing of the last merged packet is given up after a second.
+    until(lambda: good(wired), lambda: f"a good frame{wired.front.tail()}")
+    wired.round_trip(frames.frames([60, 9000] * 20))
+    assert messages.lines(wired.front.log_since(mark), PORT) == []
+    wired.front.cmds("stop", "port stop 0")
+    assert wired.front.in_use() == [0]
+
+
+def good(wired):
+    """Whether a frame that is sent now comes back; what comes before it is of no interest."""
+    probe = frames.frame(77, 4242)
+    wired.port.send(Raw(probe))
+    try:
+        while wired.port.take(0.5).data != probe:
+            pass
+    except TimeoutError:
+        return False
+    return True
 
 
 def test_scribbled_descriptors_change_nothing_trouble_107(echo):

@@ -79,7 +79,8 @@ def test_random_offers_GEN_14_GEN_15_GEN_21(app, work, seed):
     assert accepted == features & KNOWN
 
 
-@pytest.mark.parametrize("without", [Feature.VERSION_1, Feature.MRG_RXBUF, Feature.ANY_LAYOUT], ids=lambda bit: bit.name)
+@pytest.mark.parametrize("without", [Feature.VERSION_1, Feature.MRG_RXBUF, Feature.ANY_LAYOUT],
+                         ids=lambda bit: bit.name)
 def test_one_feature_less_is_no_reason_to_fail_GEN_18(app, work, without):
     features = EVERYTHING & ~mask(without)
     assert check(bring_up(app, work, Offer(features)), features, Offer().protocol_features) == KNOWN & ~mask(without)

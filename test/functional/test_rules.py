@@ -65,7 +65,7 @@ def test_receive_buffers_without_merging_NET_45(echo):
 
 
 def test_queue_numbers_and_enablement_NET_22_VHU_12(echo):
-    """Receive is queue 0 and transmit queue 1; with bit 30 both are enabled by message, and no other queue is touched."""
+    """Receive is queue 0 and transmit queue 1; with bit 30 both are enabled by message, no other queue is touched."""
     wired = echo(Offer(queue_pairs=4))
     wired.round_trip(frames.frames(SIZES))
     messages = wired.backend.log.messages()

@@ -41,7 +41,7 @@ def test_ring_faults_stop_the_queue_trouble_103_trouble_105(echo, queue, what, m
     mark = front.mark()
     misbehave(back)
     if queue == 1:
-        for frame in frames.frames([60] * 40):  # beyond tx_free_thresh, so that the driver looks
+        for frame in frames.frames([60] * 80):  # bursts go on beyond tx_free_thresh, so that the driver looks
             wired.port.send(Raw(frame))
     until(lambda: messages.lines(front.log_since(mark), PORT), lambda: f"a line about it{front.tail()}")
     assert not front.link_up()

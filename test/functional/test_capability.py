@@ -31,7 +31,7 @@ def test_frames_for_others_arrive_although_not_promiscuous(bench_nohuge):
 
 def test_link_follows_the_back_end_trouble_083(bench_nohuge):
     """Up once started, down when the port stops, down when the back end is killed; testpmd lives on."""
-    # net_virtio_user ends by SIGPIPE when it is closed after its back end.
+    # A clean end after the back end went is asked of net_virtio_fit only.
     back = bench_nohuge.back_end()
     front = bench_nohuge.front_end(exit_codes=(0,) if bench_nohuge.driver.is_fit else None)
     bench_nohuge.connected(back)
@@ -39,7 +39,7 @@ def test_link_follows_the_back_end_trouble_083(bench_nohuge):
     front.cmds("stop", "port stop 0")
     assert not front.link_up()
     if bench_nohuge.driver.is_fit:
-        back.wait_link(False)  # net_virtio_user stops its rings only when it is closed
+        back.wait_link(False)  # asked of net_virtio_fit only: its rings stop with the port
     front.cmd("port start 0")
     front.wait_link(True)
     bench_nohuge.connected(back)
@@ -49,7 +49,7 @@ def test_link_follows_the_back_end_trouble_083(bench_nohuge):
     assert front.port_stats()["RX-packets"] == 0
 
 
-@fit("net_virtio_user does not connect again")
+@fit("connecting again after a restart by hand is asked of net_virtio_fit only")
 def test_stop_and_start_after_the_back_end_was_killed_trouble_083(bench_nohuge):
     """With a new back end the port starts again by hand; frames, mbufs and open files are as before."""
     sent = frames.frames([64, 1514, 9000], 20)
@@ -118,7 +118,7 @@ def test_clear_xstats_clears_counts_and_keeps_states_trouble_148(bench_nohuge):
     assert counts.drops(after)
 
 
-@fit("net_virtio_user of 22.11 has no queue information")
+@fit("queue information is asked of net_virtio_fit only")
 @pytest.mark.parametrize("wanted, given", [(0, 256), (100, 100), (512, 256)])
 def test_queue_information_trouble_009(bench_nohuge, wanted, given):
     """Descriptors as asked for, clamped to the ring; scatter and burst mode as agreed."""
@@ -135,7 +135,7 @@ def test_queue_information_trouble_009(bench_nohuge, wanted, given):
     assert "split" in info["Burst mode"]
 
 
-@fit("net_virtio_user always offers more")
+@fit("the exact list of offloads is that of net_virtio_fit")
 @pytest.mark.parametrize("merging, expected", [(1, ["SCATTER"]), (0, [])])
 def test_receive_offloads_trouble_007(bench_nohuge, merging, expected):
     """SCATTER only where packets can be merged; nothing that the driver does not do."""

@@ -59,8 +59,7 @@ def test_configuration_space_and_status(peer, echo):
 
 
 def test_two_pairs(peer, echo):
-    """Two pairs behind MQ, and both carry frames. net_virtio_user keeps the control queue to itself and says by
-    SET_VRING_ENABLE how many pairs it wants."""
+    """Two pairs behind MQ, and both carry frames. How many are wanted comes by SET_VRING_ENABLE."""
     bits = (V1, MRG, Feature.CTRL_VQ, Feature.CTRL_RX, Feature.MQ, Feature.MAC, Feature.STATUS)
     wired = echo(Offer(mask(*bits), queue_pairs=2), app=("--rxq=2", "--txq=2"), queues=2, cq=1)
     wired.round_trip(frames.frames(SIZES * 5))

@@ -18,7 +18,7 @@ def test_100_stop_start_cycles_trouble_092(bench):
     front.cmds("stop", "port stop 0")
     stopped = front.in_use()
     if bench.driver.is_fit:
-        assert stopped == [0] * len(stopped)  # net_virtio_user keeps its receive buffers until it is closed
+        assert stopped == [0] * len(stopped)  # asked of net_virtio_fit only: buffers come back when the port stops
     front.cmd("port start 0")
     bench.connected(back)
     started, files = front.in_use(), (front.open_fds(), back.open_fds())

@@ -39,14 +39,14 @@ def test_a_ping_through_the_driver(echo):
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[] if V1 in bits else pytest.mark.fit(
-    "net_virtio_user sends no SET_FEATURES to a back end without VERSION_1")) for n, bits in LAYOUTS.items()])
+    "devices without VERSION_1 are asked of net_virtio_fit only")) for n, bits in LAYOUTS.items()])
 def test_header_layouts_NET_48_NET_49_trouble_033(echo, driver, name):
     """Every layout of the net header carries every size both ways, and what the driver sends has a header of zeros."""
     offer, options = layout(name)
     wired = echo(offer, **options)
     assert wired.backend.data.header_size == int(name[:2])
     for frame in wired.round_trip(frames.frames(SIZES)):
-        if driver.is_fit:  # net_virtio_user leaves num_buffers of the received packet there
+        if driver.is_fit:  # num_buffers 0 in what is sent is asked of net_virtio_fit only
             assert frame.header_bytes == bytes(int(name[:2]))
     wired.assert_sound()
 
@@ -78,7 +78,7 @@ def test_completions_out_of_order_SPL_16(echo, driver):
     back.hold("tx", Completion.AT_ONCE)
     wired.round_trip(frames.frames(SIZES))
     wired.front.cmds("stop", "port stop 0")
-    if driver.is_fit:  # net_virtio_user keeps its receive buffers until it is closed
+    if driver.is_fit:  # asked of net_virtio_fit only: buffers come back when the port stops
         assert wired.front.in_use() == [0]
     wired.assert_sound()
 

@@ -1,0 +1,84 @@
+"""Options and fixtures: those of the functional tests, and the real back ends that this suite starts."""
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(TESTS / "functional"))  # for `bench`
+sys.path.append(str(TESTS))
+
+pytest_plugins = ["functional.conftest"]
+
+DEADLINE_SECONDS = 60
+
+from bench.scene import cores  # noqa: E402
+from functional.conftest import failed, make_bench  # noqa: E402
+from peers import ovs, passt  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def deadline():
+    """Ends a test that hangs although each of its waits has a deadline; its processes are then ended as usual."""
+    def expired(*_):
+        raise TimeoutError(f"the test took more than {DEADLINE_SECONDS} s")
+
+    before = signal.signal(signal.SIGALRM, expired)
+    signal.alarm(DEADLINE_SECONDS)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+def running(request, process):
+    """The body of a fixture: a back end that must also end well, else its logs are kept."""
+    with process:
+        yield process
+        try:
+            process.stop()
+        except AssertionError:
+            request.node.ended_badly = True
+            raise
+
+
+@pytest.fixture
+def switch(request, work):
+    """A private Open vSwitch with two vhost-user ports that it listens on."""
+    reason = ovs.missing_reason()
+    if reason is not None:
+        pytest.skip(reason)
+    yield from running(request, ovs.Switch(work / "ovs", core=cores()[0]))
+
+
+@pytest.fixture
+def switched(request, driver, memory_mode, switch, work):
+    """Front ends of the switch, with either kind of memory."""
+    for bench in make_bench(request, driver, memory_mode, work):
+        yield ovs.Front(bench, switch)
+
+
+@pytest.fixture
+def switched_nohuge(request, driver, switch, work):
+    """For behaviour that cannot depend on the kind of memory."""
+    for bench in make_bench(request, driver, "nohuge", work):
+        yield ovs.Front(bench, switch)
+
+
+@pytest.fixture
+def passt_host(request, work):
+    """passt that listens for a front end, in a network namespace with a server that returns datagrams."""
+    binary = os.environ.get(passt.BINARY_VARIABLE) or "passt"
+    reason = passt.missing_reason(binary)
+    if reason is not None:
+        pytest.skip(reason)
+    yield from running(request, passt.Host(work, binary, core=cores()[0]))
+
+
+@pytest.fixture
+def bench_passt(request, driver, memory_mode, passt_host, work):
+    """A bench whose socket is that of passt, and passt."""
+    for bench in make_bench(request, driver, memory_mode, work):
+        yield bench, passt_host

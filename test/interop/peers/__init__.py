@@ -1,0 +1,1 @@
+"""Back ends of other projects, as child processes with everything they need around them."""

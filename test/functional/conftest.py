@@ -14,7 +14,7 @@ from bench import driver as drivers  # noqa: E402
 from bench import memory as memories  # noqa: E402
 from bench.scene import FRONT_END_MIB, Bench  # noqa: E402
 from bench.vhost import Echo  # noqa: E402
-from scapy_vhost import Backend, VhostPort  # noqa: E402
+from scapy_vhost import Backend, Capture, VhostPort  # noqa: E402
 
 
 def pytest_addoption(parser):
@@ -128,18 +128,20 @@ def bench_huge(request, driver, work, huge):
 
 @pytest.fixture
 def echo(request, bench_nohuge):
-    """echo(offer, **front_end options): scapy at the device's side of a driver that loops back. Its log is kept with
-    the other artefacts when the test fails."""
+    """echo(offer, **front_end options): scapy at the device's side of a driver that loops back. Its log and a
+    pcap of all frames are kept with the other artefacts when the test fails."""
     with contextlib.ExitStack() as stack:
         def make(offer=None, **options):
-            backend = stack.enter_context(Backend(bench_nohuge.socket, offer))
+            backend = Backend(bench_nohuge.socket, offer)
+            backend.capture = stack.enter_context(Capture(bench_nohuge.work / "vhost.pcap"))
+            stack.enter_context(backend)
             stack.callback(keep_log, backend)
             front = bench_nohuge.front_end(loop=True, **options)
             return Echo(VhostPort(backend).wait_ready(), front)
 
         def keep_log(backend):
             if failed(request.node):
-                (bench_nohuge.work / f"vhost{backend.connections}.log").write_text(f"{backend.log}\n")
+                (bench_nohuge.work / "vhost.log").write_text(f"{backend.log}\n")
 
         yield make
         # The front end goes first: it would report a device that vanished.

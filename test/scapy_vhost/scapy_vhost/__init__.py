@@ -1,6 +1,7 @@
 """A vhost-user back end for virtio-net in pure Python, with scapy on top."""
 
 from .backend import Backend, Offer
+from .capture import Capture
 from .datapath import Completion, Frame
 from .errors import OutsideMemory, ProtocolError, RingError, VhostError
 from .features import Feature, ProtocolFeature, mask, names
@@ -9,6 +10,6 @@ from .message import Request
 from .net_header import NetConfig, NetHeader
 from .port import VhostPort
 
-__all__ = ["Backend", "Completion", "Fault", "Feature", "Frame", "NetConfig", "NetHeader", "Offer",
+__all__ = ["Backend", "Capture", "Completion", "Fault", "Feature", "Frame", "NetConfig", "NetHeader", "Offer",
            "OutsideMemory", "ProtocolError", "ProtocolFeature", "Request", "RingError", "VhostError", "VhostPort",
            "mask", "names"]

@@ -47,6 +47,7 @@ class Backend:
         self.lock = threading.RLock()
         self.arrived = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_SEMAPHORE)  # one for each frame
         self.frames = deque()  # sent by the driver, over all connections
+        self.capture = None  # a Capture, set before the back end starts
         self.error = None
         self._connection = None
         self._stop = threading.Event()
@@ -150,7 +151,7 @@ class Backend:
     def _new_device(self):
         with self.lock:
             self.device = Device(self.offer, self.knobs, self.log)
-            self.data = DataPath(self.device, self.log, frames=self.frames)
+            self.data = DataPath(self.device, self.log, frames=self.frames, capture=self.capture)
             self.control = ControlQueue(self.device, self.knobs, self.log)
 
     def _run(self):

@@ -48,6 +48,7 @@ class DataPath:
     frames: deque = field(default_factory=deque)
     held: dict = field(default_factory=lambda: {"rx": [], "tx": []})
     overflow: int = 0  # frames that nobody took in time
+    capture: object = None  # a Capture that gets every frame, as it was before it went into buffers
 
     @property
     def header_size(self):
@@ -67,6 +68,8 @@ class DataPath:
             if chains is None:
                 return False
             self.write(queue, chains, data, header, splits, claims)
+        if self.capture is not None:
+            self.capture.add(data)
         return True
 
     def write(self, queue, chains, data, header, splits, claims):
@@ -126,6 +129,8 @@ class DataPath:
             self.log.add("fault", f"queue {2 * pair + 1}: a packet of {len(data)} readable and "
                                   f"{chain.writable()} writable bytes, the header has {size}")
             return
+        if self.capture is not None:
+            self.capture.add(data[size:])
         if len(self.frames) == MOST_FRAMES:
             self.overflow += 1
             return

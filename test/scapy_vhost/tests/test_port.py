@@ -8,7 +8,8 @@ from front_end import FrontEnd
 from scapy.layers.inet import ICMP, IP, UDP
 from scapy.layers.l2 import ARP, ARP_am, Ether
 from scapy.packet import Raw
-from scapy_vhost import Backend, VhostPort
+from scapy.utils import rdpcap
+from scapy_vhost import Backend, Capture, VhostPort
 from test_backend import BUFFERS, RX, TX, bring_up
 
 SLOT = 2048
@@ -138,3 +139,15 @@ def test_two_ports_share_a_back_end_and_it_outlives_them(tmp_path):
         with Looping(tmp_path / "s"):
             second.wait_ready(5).send(ping(1))
             assert second.take().data == bytes(ping(1))
+
+
+def test_a_capture_has_the_frames_of_both_directions(tmp_path):
+    backend = Backend(tmp_path / "s")
+    with Capture(tmp_path / "both.pcap") as backend.capture:
+        with backend, Looping(tmp_path / "s"):
+            port = VhostPort(backend).wait_ready(5)
+            for number in range(3):
+                port.send(ping(number))
+            port.frames(3)
+    seen = [bytes(packet) for packet in rdpcap(str(tmp_path / "both.pcap"))]
+    assert sorted(seen) == sorted([bytes(ping(number)) for number in range(3)] * 2)

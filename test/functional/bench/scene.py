@@ -117,18 +117,18 @@ class Bench:
         return back
 
     def front_end(self, *, pools=(2176,), ladder=False, loop=False, source=None, mtu=9000, scatter=True,
-                  name="fe", mib=FRONT_END_MIB, exit_codes=(0,), start=True, **devargs):
+                  name="fe", mib=FRONT_END_MIB, exit_codes=(0,), start=True, before=(), **devargs):
         """Ports configured and started, link up; forwarding, unless `start` is False.
 
         Without `loop` and `source` frames go to a pcap file only. `ladder`: the queue gets all `pools` as classes.
-        `devargs` go to the driver.
+        `before` are commands for the time before the ports start, `devargs` go to the driver.
         """
         plain = self.front_end_stopped(pools=pools, ladder=ladder, loop=loop, source=source, name=name, mib=mib,
                                        exit_codes=exit_codes, **devargs)
         if scatter:
             plain.cmd("port config 0 rx_offload scatter on")
         plain.cmds("port config 0 tx_offload multi_segs on", f"port config mtu 0 {mtu}")
-        plain.cmds("port start all", "set fwd io retry", *PATIENT)
+        plain.cmds(*before, "port start all", "set fwd io retry", *PATIENT)
         plain.wait_link(True)
         if start:
             plain.cmd("start")

@@ -14,11 +14,6 @@ class Mapped:
     size: int
     view: memoryview
 
-    def offset(self, start, address, length):
-        """Where `address` lies, when the whole range does."""
-        offset = address - start
-        return offset if 0 <= offset and offset + length <= self.size else None
-
 
 class SharedMemory:
     """Mappings go away when nobody holds a view of them any more."""
@@ -54,19 +49,18 @@ class SharedMemory:
 
     def view(self, address, length):
         """Writable bytes at a guest address: what descriptors hold."""
-        for region in self.regions:
-            offset = region.offset(region.guest_address, address, length)
-            if offset is not None:
-                return region.view[offset:offset + length]
-        raise OutsideMemory(f"{length} bytes at guest address {address:#x} are in no region")
+        return self._find("guest", address, length)
 
     def view_user(self, address, length):
         """Writable bytes at an address of the front end's process: what SET_VRING_ADDR has."""
+        return self._find("user", address, length)
+
+    def _find(self, space, address, length):
         for region in self.regions:
-            offset = region.offset(region.user_address, address, length)
-            if offset is not None:
+            offset = address - (region.guest_address if space == "guest" else region.user_address)
+            if 0 <= offset and offset + length <= region.size:
                 return region.view[offset:offset + length]
-        raise OutsideMemory(f"{length} bytes at user address {address:#x} are in no region")
+        raise OutsideMemory(f"{length} bytes at {space} address {address:#x} are in no region")
 
 
 def mapped(region, fd):

@@ -3,6 +3,7 @@
 import os
 import socket
 import struct
+from collections import deque
 
 import pytest
 from front_end import FrontEnd
@@ -249,3 +250,27 @@ def test_a_notice_of_changed_configuration(make):
         assert ours.recv(100) == bytes.fromhex("02000000 01000000 00000000")
     head = struct.pack("=III", 10, 2, 0)
     assert front.ask(24, head + bytes(2)) == (24, 5, head + struct.pack("<H", 9000))
+
+
+def test_frames_that_are_taken_at_once_are_announced_all_the_same(tmp_path):
+    """The test takes frames while the back end's thread puts more of them there: each still rings once."""
+    class Taken(deque):
+        def append(self, frame):
+            taken.append(frame.data)
+
+    taken = []
+    backend = Backend(tmp_path / "s")
+    backend.frames = Taken()
+    with backend, FrontEnd(tmp_path / "s") as front:
+        bring_up(front)
+        for place in range(3):
+            front.post(TX, place, BUFFERS + 100 * place, 60 + place, 0)
+        front.make_available(TX, 0, 1, 2)
+        wait_until(lambda: front.used(TX, 0)[0] == 3, 5, "the frames")
+        with backend.lock:
+            pass  # the look at the rings that found them is over
+        for _ in range(3):
+            assert os.eventfd_read(backend.arrived) == 1
+        with pytest.raises(BlockingIOError):
+            os.eventfd_read(backend.arrived)
+        assert [len(data) for data in taken] == [48, 49, 50]

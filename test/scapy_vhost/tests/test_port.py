@@ -151,12 +151,3 @@ def test_a_capture_has_the_frames_of_both_directions(tmp_path):
             port.frames(3)
     seen = [bytes(packet) for packet in rdpcap(str(tmp_path / "both.pcap"))]
     assert sorted(seen) == sorted([bytes(ping(number)) for number in range(3)] * 2)
-
-
-def test_frames_taken_while_others_come_are_counted_right(port):
-    """Whoever takes frames runs beside the thread that puts them there."""
-    for start in range(0, 2000, 10):
-        for number in range(start, start + 10):
-            port.send(ping(number))
-        assert len(port.frames(10)) == 10
-    assert not port.backend.frames and port.backend.error is None

@@ -1,19 +1,22 @@
 """A vhost-user back end that runs in a thread of this process and serves one front end at a time."""
 
+import contextlib
 import os
 import select
+import socket
 import threading
 from collections import deque
 from dataclasses import dataclass, field
 
-from .connection import Closed, Connection, close_all, connect, listener
+from .connection import Closed, Connection, check_length, close_all, connect, listener
 from .control import ControlQueue
-from .datapath import DataPath
+from .datapath import Completion, DataPath
 from .device import Device
-from .errors import VhostError
+from .errors import ProtocolError, VhostError
 from .features import Feature, ProtocolFeature, mask
 from .knobs import Fault, Knobs, wait_until
 from .log import EventLog
+from .message import name_of
 from .net_header import NetConfig
 
 DEFAULT_FEATURES = mask(Feature.VERSION_1, Feature.MRG_RXBUF)
@@ -33,42 +36,63 @@ class Offer:
     memory_slots: int = 8
     config: bytearray = field(default_factory=lambda: bytearray(bytes(NetConfig())))
 
+    def __post_init__(self):
+        for name in ("features", "protocol_features"):
+            word = getattr(self, name)
+            if isinstance(word, (Feature, ProtocolFeature)):
+                raise TypeError(f"{name} is a word of bits and {word!r} the number of one: "
+                                f"mask({type(word).__name__}.{word.name})")
+            if not isinstance(word, int | None):
+                raise TypeError(f"{name} is a word of bits, as mask() makes it, not {word!r}")
+        self.config = bytearray(bytes(self.config))  # a NetConfig will do
+
 
 class Backend:
-    """Context manager. server=True listens on `path`; otherwise it connects to a front end that
-    listens, again and again until one is there. After a connection ended it serves the next."""
+    """Context manager, which can be entered once. server=True listens on `path`; otherwise it connects
+    to a front end that listens, again and again until one is there. After a connection ended it serves
+    the next; knobs, completion and wanted kicks stay as they are."""
 
     def __init__(self, path, offer=None, *, server=True):
+        check_length(path)
         self.path, self.server = str(path), server
         self.offer = offer or Offer()
         self.log = EventLog()
         self.knobs = Knobs()
         self.connections = 0
         self.lock = threading.RLock()
-        self.arrived = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_SEMAPHORE)  # one for each frame
+        self.arrived = -1  # while it runs: an eventfd that counts the frames that wait
         self.frames = deque()  # sent by the driver, over all connections
-        self.capture = None  # a Capture, set before the back end starts
         self.error = None
+        self._capture = None
+        self._completion = {"rx": Completion.AT_ONCE, "tx": Completion.AT_ONCE}
+        self._kicks_wanted = {}  # by queue index; the others: wanted
         self._connection = None
         self._stop = threading.Event()
-        self._wake, self._wake_end = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._wake = self._wake_end = -1
         self._thread = threading.Thread(target=self._run, name="vhost-user back end", daemon=True)
         self._listener = None
         self._new_device()
 
     def __enter__(self):
+        if self._thread.ident is not None:
+            raise RuntimeError(f"the back end on {self.path} ran already: make another one")
         if self.server:
             self._listener = listener(self.path)
             self._listener.settimeout(IDLE_POLL)
+        self.arrived = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_SEMAPHORE)
+        self._wake, self._wake_end = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._thread.start()
         return self
 
     def __exit__(self, kind, value, trace):
         self.stop()
         if self.error is not None and kind is None:
-            raise RuntimeError("the back end's thread ended") from self.error
+            raise self._ended() from self.error
 
     def stop(self):
+        """Nothing happens when it is stopped already."""
+        if self.arrived < 0:
+            return
         self._stop.set()
         os.write(self._wake_end, b"x")
         self._thread.join(10)
@@ -76,33 +100,80 @@ class Backend:
             raise RuntimeError("the back end's thread hangs")
         if self._listener is not None:
             self._listener.close()
-            os.unlink(self.path)
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self.path)
         for fd in (self._wake, self._wake_end, self.arrived):
             os.close(fd)
+        self.arrived = self._wake = self._wake_end = -1
+
+    def check(self):
+        """Raises when it does not run: waiting has no sense then."""
+        if self.error is not None:
+            raise self._ended() from self.error
+        if self.arrived < 0:
+            raise RuntimeError(f"the back end on {self.path} does not run: it is stopped or was never started")
+
+    def _ended(self):
+        return RuntimeError(f"the back end's thread ended: {self.error!r}")
 
     # -- what tests ask --------------------------------------------------------------------------
 
     def ready(self, pair=0):
         """Whether both queues of a pair may carry frames."""
         with self.lock:
-            queues = self.device.queues
-            return self.device.driver_ok and queues[2 * pair].ready and queues[2 * pair + 1].ready
+            rx, tx = self._queue(2 * pair), self._queue(2 * pair + 1)
+            return self._connection is not None and self.device.driver_ok and rx.ready and tx.ready
 
     def wait_ready(self, seconds=20.0, pair=0):
-        wait_until(lambda: self.ready(pair) or self.error is not None, seconds,
-                   f"queue pair {pair} is not ready")
+        """The driver may set DRIVER_OK long before the application makes buffers available or forwards."""
+        def is_ready():
+            self.check()
+            return self.ready(pair)
+        wait_until(is_ready, seconds, f"queue pair {pair} is not ready", lambda: self.why(pair))
 
     def send(self, data, header, pair=0, *, splits=None, claims=None, seconds=5.0):
         """Waits for buffers; TimeoutError when there are too few."""
         def delivered():
+            self.check()
             with self.lock:
-                return self.data.deliver(data, header, pair, splits, claims)
-        wait_until(delivered, seconds, f"no receive buffers for {len(data)} bytes on queue pair {pair}")
+                return self._connection is not None and self.data.deliver(data, header, pair, splits, claims)
+        wait_until(delivered, seconds, f"no receive buffers for {len(data)} bytes on queue pair {pair}",
+                   lambda: self.why(pair))
+
+    def why(self, pair=0):
+        """What is missing for frames on this pair, in words."""
+        with self.lock:
+            if self._connection is None and self.connections:
+                return f"the last connection on {self.path} has ended"
+            if self._connection is None:
+                return f"no driver has connected to {self.path}" if self.server else f"nobody listens on {self.path}"
+            queues = [self._queue(2 * pair), self._queue(2 * pair + 1)]
+            if any(queue.broken for queue in queues):
+                return f"the driver broke a rule: {self.log.faults()[-1]}"
+            if not self.device.driver_ok:
+                last = self.log.requests()[-1:]
+                return "the driver has not set DRIVER_OK, its last message is " + (name_of(*last) if last else "none")
+            if not all(queue.ready for queue in queues):
+                return "the driver has not started and enabled both queues"
+            return "the driver has made too few available"
+
+    @property
+    def capture(self):
+        """A Capture that gets every frame from now on, or None."""
+        return self._capture
+
+    @capture.setter
+    def capture(self, capture):
+        with self.lock:
+            self._capture = self.data.capture = capture
 
     def hold(self, way, completion):
-        """`way`: rx or tx; see datapath.Completion."""
+        """`way`: rx or tx; see datapath.Completion. Of rx, where every frame is completed by itself,
+        only HELD is different from AT_ONCE."""
+        if way not in self._completion:
+            raise ValueError(f"hold of {way!r}: it is rx or tx")
         with self.lock:
-            self.data.completion[way] = completion
+            self._completion[way] = Completion(completion)
 
     def release(self, way, order=None):
         with self.lock:
@@ -110,29 +181,36 @@ class Backend:
 
     def discard_frames(self):
         """Frames that nobody took yet; how many."""
+        self.check()
         with self.lock:
-            count = len(self.frames)
-            for _ in range(count):
-                os.eventfd_read(self.arrived)
-            self.frames.clear()
+            count = 0
+            with contextlib.suppress(BlockingIOError):  # whoever counted a frame down takes it
+                while True:
+                    os.eventfd_read(self.arrived)
+                    self.frames.popleft()
+                    count += 1
             return count
 
     def want_kicks(self, index, wanted):
         """Whether the device asks for available-buffer notifications of this queue."""
         with self.lock:
-            self.device.queues[index].want_kicks(wanted)
+            self._queue(index).want_kicks(wanted)
+            self._kicks_wanted[index] = wanted
 
     def corrupt_used(self, index, buffer_id, written):
+        """A used element with any id and length."""
         with self.lock:
-            self.device.queues[index].ring.corrupt_used(buffer_id, written)
+            self._ring(index).corrupt_used(buffer_id, written)
 
     def set_used_index(self, index, used):
+        """Any used index; split rings only."""
         with self.lock:
-            self.device.queues[index].ring.set_used_index(used)
+            self._ring(index).set_used_index(used)
 
     def scribble_descriptors(self, index, seed=1):
+        """Random bytes over the descriptors and over what else the driver writes of the ring."""
         with self.lock:
-            self.device.queues[index].ring.scribble(seed)
+            self._ring(index).scribble(seed)
 
     def change_config(self, config):
         """New bytes of the configuration space, and a notification of it."""
@@ -141,18 +219,33 @@ class Backend:
             self.device.announce_config()
 
     def kill(self):
-        """Closes the connection without a word; the next front end may come."""
+        """Closes the connection without a word; the next front end may come, and ready() is about that."""
         with self.lock:
-            if self._connection is not None:
-                self._connection.sock.shutdown(2)
+            connection, self._connection = self._connection, None
+            if connection is not None:
+                connection.sock.shutdown(socket.SHUT_RDWR)
+
+    def _queue(self, index):
+        if index not in self.device.queues:
+            raise ValueError(f"queue {index} of {len(self.device.queues)}: Offer has "
+                             f"queue_pairs={self.offer.queue_pairs}")
+        return self.device.queues[index]
+
+    def _ring(self, index):
+        ring = self._queue(index).ring
+        if ring is None:
+            raise ValueError(f"queue {index} has no ring: {self.why(index // 2)}")
+        return ring
 
     # -- the thread ------------------------------------------------------------------------------
 
     def _new_device(self):
         with self.lock:
             self.device = Device(self.offer, self.knobs, self.log)
-            self.data = DataPath(self.device, self.log, frames=self.frames, capture=self.capture)
+            self.data = DataPath(self.device, self.log, self._completion, self.frames, capture=self._capture)
             self.control = ControlQueue(self.device, self.knobs, self.log)
+            for index, wanted in self._kicks_wanted.items():
+                self.device.queues[index].want_kicks(wanted)
 
     def _run(self):
         try:
@@ -162,18 +255,19 @@ class Backend:
                     continue
                 self.connections += 1
                 self.log.add("connect", f"connection {self.connections}")
-                self._new_device()
+                connection = Connection(sock)
                 with self.lock:
-                    self._connection = Connection(sock)
+                    self._new_device()
+                    self._connection = connection
                 try:
-                    self._serve(self._connection)
+                    self._serve(connection)
                 finally:
                     with self.lock:
-                        self._connection.close()
+                        connection.close()
                         self._connection = None
                         self.device.close()
                 self.log.add("disconnect", f"connection {self.connections}")
-        except BaseException as error:  # shown by __exit__: a thread cannot fail a test by itself
+        except BaseException as error:  # raised by check() and __exit__: a thread cannot fail a test by itself
             self.error = error
 
     def _accept(self):
@@ -202,6 +296,10 @@ class Backend:
         try:
             message = connection.receive()
         except Closed:
+            return False
+        except ProtocolError as error:
+            # Where the next message begins is not known any more.
+            self.log.add("fault", str(error))
             return False
         self.log.add("message", str(message), message)
         fault = self.knobs.before(message.request, self._stop)

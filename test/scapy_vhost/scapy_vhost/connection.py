@@ -2,12 +2,16 @@
 
 import array
 import ctypes
+import errno
 import os
 import socket
 import time
 
 from .errors import ProtocolError
 from .message import (LARGEST_PAYLOAD, MOST_FDS, REPLY, VERSION, VERSION_MASK, Header, Message)
+
+
+LONGEST_PATH = 107  # of a socket, with a zero behind it (unix(7))
 
 
 class Closed(Exception):
@@ -85,6 +89,14 @@ def close_all(fds):
         os.close(fd)
 
 
+def check_length(path):
+    """bind() and connect() say neither which path is too long nor what is possible."""
+    size = len(os.fsencode(path))
+    if size > LONGEST_PATH:
+        raise OSError(errno.ENAMETOOLONG, f"the socket path {path} has {size} bytes, {LONGEST_PATH} are possible: take "
+                                          f"a directory with a shorter name")
+
+
 def listener(path):
     """A listening socket on `path`, which must not exist."""
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -93,7 +105,8 @@ def listener(path):
         sock.listen(1)
     except OSError as error:
         sock.close()
-        raise OSError(error.errno, f"cannot listen on {path}: {error.strerror}") from None
+        hint = " (remove it, unless its owner still runs)" if error.errno == errno.EADDRINUSE else ""
+        raise OSError(error.errno, f"cannot listen on {path}: {error.strerror}{hint}") from None
     return sock
 
 

@@ -38,6 +38,7 @@ class ControlQueue:
                 self.log.add("fault", f"queue {queue.index}: a command of {len(data)} readable and "
                                       f"{chain.writable()} writable bytes")
                 queue.ring.complete(chain, 0)
+                queue.notify()
                 continue
             self.commands.append(Command(data[0], data[1], data[2:]))
             self.log.add("command", f"class {data[0]} command {data[1]} {data[2:].hex(' ')}",

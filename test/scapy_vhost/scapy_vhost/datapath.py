@@ -2,7 +2,7 @@
 
 import enum
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from .errors import VhostError
 from .features import Feature
@@ -35,6 +35,7 @@ class Held:
     """Buffers of one packet that wait for release()."""
 
     queue: object
+    ring: object  # of the queue when the chains were taken: a stopped queue has another one afterwards
     pairs: list  # (chain, bytes written)
 
 
@@ -59,8 +60,9 @@ class DataPath:
 
     def deliver(self, data, header, pair=0, splits=None, claims=None):
         """False while the queue is not ready or has too few buffers. `splits`: bytes written into
-        each buffer, header included; the default fills every buffer but the last. `claims`: what
-        the used elements say instead."""
+        each buffer, header included; the default fills every buffer but the last, and what they leave
+        out of the frame is not sent. `claims`: what the used elements say instead. ValueError for what
+        cannot be done; no buffer is used then."""
         queue = self.device.queues[2 * pair]
         if not queue.ready or not self.device.driver_ok:
             return False
@@ -68,21 +70,35 @@ class DataPath:
             chains = self.take_for(queue, self.header_size + len(data), splits)
             if chains is None:
                 return False
-            self.write(queue, chains, data, header, splits, claims)
+            try:
+                pieces = self.cut(chains, data, header, splits, claims)
+            except ValueError:
+                queue.ring.untake(len(chains))
+                raise
+            for chain, piece, _ in pieces:
+                chain.write(piece)
+            self.complete(queue, [(chain, claim) for chain, _, claim in pieces], "rx")
         if self.capture is not None:
             self.capture.add(data)
         return True
 
-    def write(self, queue, chains, data, header, splits, claims):
-        header.num_buffers = len(chains) if header.num_buffers is None else header.num_buffers
+    def cut(self, chains, data, header, splits, claims):
+        """(chain, what goes into it, what its used element says) for each chain."""
+        if header.num_buffers is None:
+            header = replace(header, num_buffers=len(chains))  # a copy: the caller may send it again
         rest = header.pack(self.header_size) + data
-        pairs = []
+        if splits and (min(splits) < 0 or sum(splits) > len(rest)):
+            raise ValueError(f"splits {list(splits)} of {self.header_size} bytes of header and {len(data)} of frame")
+        if claims and (len(claims) != len(chains) or not all(0 <= one <= 0xFFFFFFFF for one in claims)):
+            raise ValueError(f"claims {list(claims)} for {len(chains)} buffers: one 32-bit number for each")
+        pieces = []
         for number, chain in enumerate(chains):
             length = splits[number] if splits else min(len(rest), chain.writable())
-            chain.write(rest[:length])
+            if length > chain.writable():
+                raise ValueError(f"splits {list(splits)}: buffer {number} has only {chain.writable()} bytes")
+            pieces.append((chain, rest[:length], claims[number] if claims else length))
             rest = rest[length:]
-            pairs.append((chain, claims[number] if claims else length))
-        self.complete(queue, pairs, "rx")
+        return pieces
 
     def take_for(self, queue, size, splits):
         """Chains that hold `size` bytes, or None and none is taken."""
@@ -92,11 +108,15 @@ class DataPath:
         mergeable = self.device.has(Feature.MRG_RXBUF)
         while room < size if wanted is None else len(chains) < wanted:
             chain = queue.ring.take()
-            if chain is None or (chains and wanted is None and not mergeable):
-                queue.ring.untake(len(chains) + (chain is not None))
+            if chain is None:
+                queue.ring.untake(len(chains))
                 return None
             chains.append(chain)
             room += chain.writable()
+            if room < size and wanted is None and not mergeable:
+                queue.ring.untake(len(chains))
+                raise ValueError(f"header and frame have {size} bytes, the receive buffer {room}, and without "
+                                 f"MRG_RXBUF, which was not accepted, a frame has one buffer")
         return chains
 
     # -- from the driver -------------------------------------------------------------------------
@@ -107,7 +127,7 @@ class DataPath:
         if self.device.driver_ok:
             for index in range(1, 2 * self.device.offer.queue_pairs, 2):
                 queue = self.device.queues[index]
-                if queue.ready and index != self.device.control_index:
+                if queue.ready:
                     self.take_sent(queue)
         return self.kept - before
 
@@ -135,9 +155,9 @@ class DataPath:
         if len(self.frames) == MOST_FRAMES:
             self.overflow += 1
             return
-        self.kept += 1
         self.frames.append(Frame(data[size:], NetHeader.unpack(data[:size], size), data[:size], pair,
                                  tuple(b.length for b in chain.buffers)))
+        self.kept += 1
 
     def complete_sent(self, queue, taken):
         if self.completion["tx"] is Completion.AT_ONCE:
@@ -146,24 +166,30 @@ class DataPath:
         elif self.completion["tx"] is Completion.BATCHED:
             self.complete(queue, taken, "tx")
         else:
-            self.held["tx"].extend(Held(queue, [one]) for one in taken)
+            self.held["tx"].extend(Held(queue, queue.ring, [one]) for one in taken)
 
     # -- used ------------------------------------------------------------------------------------
 
     def complete(self, queue, pairs, way):
         if way == "rx" and self.completion["rx"] is Completion.HELD:
-            self.held["rx"].append(Held(queue, pairs))
+            self.held["rx"].append(Held(queue, queue.ring, pairs))
             return
         queue.ring.complete_batch(pairs)
         queue.notify()
 
     def release(self, way, order=None):
-        """Completes held packets in this order of their places; by default all, as they came."""
+        """Completes held packets in this order of their places; by default all, as they came. What a
+        queue had before the driver stopped it is the driver's again and is only dropped."""
         held = self.held[way]
-        order = range(len(held)) if order is None else order
+        order = list(range(len(held)) if order is None else order)
+        places = set(order)
+        if len(places) < len(order) or not places <= set(range(len(held))):
+            raise ValueError(f"release of {order} in {way}: {len(held)} are held, each may go once")
         picked = [held[place] for place in order]
-        self.held[way] = [one for place, one in enumerate(held) if place not in set(order)]
+        self.held[way] = [one for place, one in enumerate(held) if place not in places]
         for one in picked:
+            if one.queue.ring is not one.ring:
+                continue
             with one.queue.watched():
                 one.queue.ring.complete_batch(one.pairs)
                 one.queue.notify()

@@ -123,7 +123,12 @@ class Device:
         if len(message.fds) != 1:
             close_all(message.fds)
             raise ProtocolError(f"ADD_MEM_REG came with {len(message.fds)} file descriptors, not one")
-        self.memory.add(message.region(), message.fds[0])
+        try:
+            region = message.region()
+        except ProtocolError:
+            close_all(message.fds)
+            raise
+        self.memory.add(region, message.fds[0])
 
     def on_rem_mem_reg(self, message):
         close_all(message.fds)
@@ -184,7 +189,14 @@ class Device:
         if len(message.fds) != 1:
             close_all(message.fds)
             raise ProtocolError(f"SET_BACKEND_REQ_FD came with {len(message.fds)} file descriptors, not one")
-        self.channel = socket.socket(fileno=message.fds[0])
+        try:
+            channel = socket.socket(fileno=message.fds[0])
+        except OSError as error:
+            close_all(message.fds)
+            raise ProtocolError(f"SET_BACKEND_REQ_FD: {error.strerror}") from None
+        if self.channel is not None:
+            self.channel.close()
+        self.channel = channel
 
     def on_get_config(self, message):
         head, size = self.config_head(message)

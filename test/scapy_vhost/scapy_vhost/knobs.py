@@ -4,7 +4,7 @@ import enum
 import threading
 import time
 
-from .message import REPLY, VERSION, Header
+from .message import REPLY, VERSION, Header, Request
 
 
 class Fault(enum.Enum):
@@ -39,15 +39,15 @@ class Knobs:
         if fault is Fault.NACK:
             self.nack(request)
         else:
-            self._faults[request] = fault
+            self._faults[Request(request)] = Fault(fault)
 
     def nack(self, request, value=1):
         """Answers `value` where the front end asked for an acknowledgement."""
-        self._nacks[request] = value
+        self._nacks[Request(request)] = value
 
     def delay(self, request, seconds):
         """Before the message is handled."""
-        self._delays[request] = seconds
+        self._delays[Request(request)] = float(seconds)
 
     def fragment_replies(self, size=1, pause=0.0):
         """Replies go out in pieces of `size` bytes with a pause after each."""
@@ -58,12 +58,14 @@ class Knobs:
         self.refuses_features_ok = True
 
     def behave(self):
-        """Nothing is wrong any more; what happened stays in `met`."""
+        """Nothing is wrong any more; what happened stays in `met`, and wait_met waits for the next."""
         self._faults.clear()
         self._nacks.clear()
         self._delays.clear()
         self.refuses_features_ok = False
         self.fragment = (0, 0.0)
+        self.control_ack = 0
+        self._happened.clear()
 
     def wait_met(self, seconds):
         """Whether a fault happened within this time."""
@@ -73,8 +75,7 @@ class Knobs:
 
     def before(self, request, stop):
         """Waits as long as the message is to be delayed, or until `stop`; the fault to commit."""
-        if request in self._delays:
-            stop.wait(self._delays[request])
+        stop.wait(self._delays.get(request, 0.0))
         fault = self._faults.get(request)
         if fault is not None:
             self.met.append((request, fault))
@@ -82,11 +83,12 @@ class Knobs:
         return fault
 
     def acknowledgement(self, request):
-        if request in self._nacks:
-            self.met.append((request, Fault.NACK))
-            self._happened.set()
-            return self._nacks[request]
-        return 0
+        value = self._nacks.get(request)
+        if value is None:
+            return 0
+        self.met.append((request, Fault.NACK))
+        self._happened.set()
+        return value
 
     def send_reply(self, connection, request, payload, fault, fds=()):
         """False: the connection is to be closed after it."""
@@ -108,10 +110,10 @@ class Knobs:
         return fault is not Fault.CUT
 
 
-def wait_until(condition, seconds, what):
-    """Polls; TimeoutError with `what` when it does not come."""
+def wait_until(condition, seconds, what, why=None):
+    """Polls; TimeoutError with `what`, and what `why` returns then, when it does not come."""
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:
-            raise TimeoutError(f"{what} within {seconds:g} s")
+            raise TimeoutError(f"{what} within {seconds:g} s" + (f": {why()}" if why else ""))
         time.sleep(0.002)

@@ -72,7 +72,7 @@ def mapped(region, fd):
     length = -(-(region.mmap_offset + region.size) // page) * page
     try:
         area = mmap.mmap(fd, length, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, OverflowError) as error:
         raise ProtocolError(f"cannot map {length:#x} bytes of the region at guest address "
                             f"{region.guest_address:#x}: {error}") from None
     end = region.mmap_offset + region.size

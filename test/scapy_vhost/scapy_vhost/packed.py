@@ -79,6 +79,10 @@ class PackedRing(Ring):
         self._kept[slot] = None
         self._words[8 * slot + 7] = self._store_element(slot, id & 0xFFFF, written)
 
+    def set_used_index(self, index: int) -> None:
+        """Only a split ring has one."""
+        raise ValueError(f"a packed ring has no used index to set to {index}")
+
     def _size_allowed(self) -> bool:
         return 1 <= self.size <= LARGEST_QUEUE
 

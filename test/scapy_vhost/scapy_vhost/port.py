@@ -1,6 +1,7 @@
 """VhostPort: a scapy socket whose other end is a virtio-net driver, so that sr1, sniff, sendp and
 AnsweringMachine work straight against it."""
 
+import contextlib
 import os
 import select
 import time
@@ -15,16 +16,21 @@ from .net_header import NetHeader
 
 
 class VhostPort(SuperSocket):
-    """`where`: a Backend that runs, or the path of a socket for one that this port owns; `options`
-    are then those of Backend. Sends on one queue pair and receives from all."""
+    """`where`: a Backend, which outlives the port, or the path of a socket for one that this port owns;
+    `options` are then those of Backend. Sends on one queue pair and receives from all."""
 
     desc = "a vhost-user back end, to a virtio-net driver"
+    owned = None  # a Backend that ends with the port; close() looks at it also when __init__() failed
 
-    def __init__(self, where, pair=0, **options):
-        self.owned = None
-        if not isinstance(where, Backend):
-            self.owned = where = Backend(where, **options).__enter__()
-        self.backend, self.pair = where, pair
+    def __init__(self, where, *, pair=0, **options):
+        if isinstance(where, Backend) and options:
+            raise TypeError(f"{', '.join(options)}: options of a Backend that is there already")
+        self.backend = where if isinstance(where, Backend) else Backend(where, **options)
+        if pair not in range(self.backend.offer.queue_pairs):
+            raise ValueError(f"pair {pair!r} of a device with queue_pairs={self.backend.offer.queue_pairs}")
+        self.pair = pair
+        if self.backend is not where:
+            self.owned = self.backend.__enter__()
         self.closed = False
         self.last = None  # the Frame that recv() returned last, with its net header
 
@@ -42,8 +48,12 @@ class VhostPort(SuperSocket):
 
         gso: bytes of payload a segment, the frame then goes in one piece as a device with TSO or USO
         would send it. csum: its checksum is left to the receiver. header: a NetHeader to send as it
-        is. splits: bytes written into each buffer; claims: what the used elements say of that.
-        TimeoutError without buffers for so long."""
+        is; num_buffers None is counted. splits: bytes written into each buffer, the header's among them;
+        claims: what the used elements say of that. TimeoutError without buffers for so long."""
+        if isinstance(packet, int):
+            raise TypeError(f"a packet or bytes, not {packet!r}")  # bytes() of it are so many zeros
+        if header is not None and (csum or gso is not None):
+            raise ValueError("csum and gso make the header by themselves: give a header, or them")
         data = bytes(packet)
         header = header or NetHeader(num_buffers=None)
         if gso is not None:
@@ -60,10 +70,17 @@ class VhostPort(SuperSocket):
 
     def take(self, seconds=5.0):
         """The next Frame that the driver sent, with header and buffer lengths. TimeoutError."""
-        if not select.select([self.backend.arrived], [], [], seconds)[0]:
-            raise TimeoutError(f"the driver sent no frame within {seconds:g} s")
-        os.eventfd_read(self.backend.arrived)
-        return self.backend.frames.popleft()
+        deadline = time.monotonic() + seconds
+        while True:
+            self.backend.check()
+            left = max(deadline - time.monotonic(), 0)
+            if not select.select([self.backend.arrived], [], [], left)[0]:
+                self.backend.check()
+                why = "" if self.backend.ready(self.pair) else f": {self.backend.why(self.pair)}"
+                raise TimeoutError(f"the driver sent no frame within {seconds:g} s{why}")
+            with contextlib.suppress(BlockingIOError):  # somebody else took it meanwhile
+                os.eventfd_read(self.backend.arrived)
+                return self.backend.frames.popleft()
 
     def frames(self, count, seconds=10.0):
         """The next `count` frames; TimeoutError says how many came."""
@@ -87,8 +104,17 @@ class VhostPort(SuperSocket):
         return out
 
     def recv_raw(self, x=0xFFFF):
-        self.last = self.take(0.5)
+        """scapy closes a socket whose recv() raises, so one that somebody else emptied only has nothing."""
+        try:
+            self.last = self.take(0.5)
+        except TimeoutError:
+            return None, None, None
         return Ether, self.last.data[:x], time.time()
+
+    def __exit__(self, kind, value, trace):
+        self.close()
+        if self.owned is not None:
+            self.owned.__exit__(kind, value, trace)
 
     def close(self):
         if self.closed:

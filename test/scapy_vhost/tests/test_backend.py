@@ -7,7 +7,8 @@ from collections import deque
 
 import pytest
 from front_end import FrontEnd
-from scapy_vhost import Backend, Fault, Feature, NetConfig, NetHeader, Offer, ProtocolFeature, Request, mask
+from scapy_vhost import (Backend, Completion, Fault, Feature, NetConfig, NetHeader, Offer, ProtocolFeature, Request,
+                         mask)
 from scapy_vhost.knobs import wait_until
 
 RX, TX, CONTROL = 0x10000, 0x20000, 0x30000  # where the rings of queues 0, 1 and 2 lie
@@ -223,6 +224,129 @@ def test_control_commands_are_logged_and_answered(make):
     wait_until(lambda: front.used(CONTROL, 1) == (1, [(0, 1)]), 5, "the answer")
     assert front.memory[BUFFERS + 8] == 1
     assert backend.log.faults() == []
+
+
+def test_what_the_caller_asks_wrong_uses_no_buffer_and_is_not_the_drivers_fault(make):
+    backend, front = make()
+    bring_up(front)
+    front.post(RX, 0, BUFFERS, 100, 2)
+    front.make_available(RX, 0)
+    backend.wait_ready(5)
+    for what, arguments in (("splits .101.", {"splits": [101]}), ("splits .73.", {"splits": [73]}),
+                            ("claims .1, 2.", {"claims": [1, 2]}), ("claims .-1.", {"claims": [-1]})):
+        size = 60 if what != "splits .101." else 90
+        with pytest.raises(ValueError, match=what):
+            backend.send(bytes(size), NetHeader(num_buffers=None), **arguments)
+    with pytest.raises(ValueError, match="gso_size 70000"):
+        backend.send(bytes(60), NetHeader(gso_size=70000))
+    assert front.used(RX, 0) == (0, [])
+    assert backend.log.faults() == []
+    backend.send(bytes(60), NetHeader(num_buffers=None))
+    assert front.used(RX, 1) == (1, [(0, 72)])
+
+
+def test_a_header_is_not_changed_by_sending_it(make):
+    backend, front = make()
+    bring_up(front)
+    for i in range(3):
+        front.post(RX, i, BUFFERS + 0x100 * i, 100, 2)
+    front.make_available(RX, 0, 1, 2)
+    backend.wait_ready(5)
+    header = NetHeader(num_buffers=None)
+    backend.send(bytes(60), header)
+    backend.send(bytes(150), header)
+    assert [front.memory[BUFFERS + at + 10] for at in (0, 0x100)] == [1, 2]
+
+
+def test_a_frame_that_cannot_fit_without_mrg_rxbuf_is_refused_at_once(make):
+    backend, front = make()
+    bring_up(front, mask(Feature.VERSION_1) | 1 << 30)
+    front.post(RX, 0, BUFFERS, 100, 2)
+    front.make_available(RX, 0)
+    backend.wait_ready(5)
+    with pytest.raises(ValueError, match="162 bytes, the receive buffer 100, and without MRG_RXBUF"):
+        backend.send(bytes(150), NetHeader(num_buffers=None))
+    backend.send(bytes(88), NetHeader(num_buffers=None))
+    assert front.used(RX, 1) == (1, [(0, 100)])
+
+
+def test_a_killed_connection_is_not_ready_from_then_on(make):
+    backend, front = make()
+    bring_up(front)
+    backend.wait_ready(5)
+    backend.kill()
+    assert not backend.ready()
+    with pytest.raises(TimeoutError, match="within 0.1 s: the last connection on .* has ended"):
+        backend.wait_ready(0.1)
+
+
+def test_a_message_that_cannot_be_read_ends_the_connection_and_not_the_back_end(make, tmp_path):
+    backend, front = make()
+    front.send(1, flags=2)
+    with pytest.raises(ConnectionError):
+        front.read(1)
+    assert backend.log.faults() == ["request 1: flags 0x2 are not of version 1"]
+    with FrontEnd(tmp_path / "s") as second:
+        assert second.ask_u64(40) == 0
+
+
+@pytest.mark.parametrize("request_id, payload, what", [
+    (5, struct.pack("=IIQQQQ", 1, 0, 0, 1 << 63, 0, 1 << 63), "cannot map 0x1"),
+    (21, b"", "SET_BACKEND_REQ_FD: Socket operation on non-socket"),
+    (37, bytes(8), "ADD_MEM_REG: the payload has 8 bytes, not 40"),
+], ids=["SET_MEM_TABLE", "SET_BACKEND_REQ_FD", "ADD_MEM_REG"])
+def test_a_refused_file_descriptor_is_closed(make, request_id, payload, what):
+    backend, front = make()
+    front.ask_u64(1)
+    before = len(os.listdir("/proc/self/fd"))
+    front.send(request_id, payload, [front.fd])
+    front.ask_u64(1)
+    assert len(os.listdir("/proc/self/fd")) == before
+    fault, = backend.log.faults()
+    assert fault.startswith(what)
+
+
+def test_what_is_set_before_the_driver_comes_holds(make):
+    backend, front = make()
+    backend.hold("tx", Completion.HELD)
+    backend.want_kicks(1, False)
+    bring_up(front)
+    backend.wait_ready(5)
+    front.post(TX, 0, BUFFERS, 72, 0)
+    front.make_available(TX, 0)
+    wait_until(lambda: backend.frames, 5, "a frame")
+    assert front.used(TX, 0) == (0, [])
+    assert struct.unpack_from("<H", front.memory, TX + 0x8000) == (1,), "NO_NOTIFY"
+    with pytest.raises(ValueError, match=r"release of \[0, 0\] in tx: 1 are held"):
+        backend.release("tx", [0, 0])
+    front.ask(11, struct.pack("=II", 1, 0))
+    backend.release("tx")
+    assert front.used(TX, 0) == (0, []), "the driver stopped the queue: its buffers are its own again"
+
+
+@pytest.mark.parametrize("path, what", [("x" * 120, "has [0-9]+ bytes, 107 are possible"), ("taken", "remove it")])
+def test_a_path_that_cannot_be_listened_on_leaves_nothing_behind(tmp_path, path, what):
+    (tmp_path / "taken").touch()
+    before = os.listdir("/proc/self/fd")
+    with pytest.raises(OSError, match=what):
+        Backend(tmp_path / path).__enter__()
+    assert os.listdir("/proc/self/fd") == before
+
+
+def test_stopping_again_does_nothing(tmp_path):
+    with Backend(tmp_path / "s") as backend:
+        (tmp_path / "s").unlink()
+        backend.stop()
+    with pytest.raises(RuntimeError, match="does not run"):
+        backend.wait_ready(1)
+    with pytest.raises(RuntimeError, match="ran already"):
+        backend.__enter__()
+
+
+def test_words_of_features_are_told_from_numbers_of_bits():
+    with pytest.raises(TypeError, match=r"mask\(Feature.MRG_RXBUF\)"):
+        Offer(features=Feature.MRG_RXBUF)
+    assert Offer(config=NetConfig(mtu=9000)).config == bytes(NetConfig(mtu=9000))
 
 
 def test_a_client_back_end_finds_a_front_end_that_listens(tmp_path):

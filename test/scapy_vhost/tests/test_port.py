@@ -10,6 +10,7 @@ from scapy.layers.l2 import ARP, ARP_am, Ether
 from scapy.packet import Raw
 from scapy.utils import rdpcap
 from scapy_vhost import Backend, Capture, VhostPort
+from scapy_vhost.device import Device
 from test_backend import BUFFERS, RX, TX, bring_up
 
 SLOT = 2048
@@ -87,6 +88,47 @@ def test_a_burst_larger_than_the_ring_is_not_lost(port):
     for packet in packets:
         port.send(packet)
     assert [frame.data for frame in port.frames(200)] == [bytes(p) for p in packets]
+
+
+def test_two_that_take_do_not_disturb_each_other(port):
+    first, second = VhostPort(port.backend), VhostPort(port.backend)
+    taken, failed = [], []
+
+    def take(one):
+        try:
+            while True:
+                taken.append(one.take(1))
+        except TimeoutError:
+            pass
+        except BaseException as error:
+            failed.append(error)
+
+    takers = [threading.Thread(target=take, args=(one,), daemon=True) for one in (first, second)]
+    for taker in takers:
+        taker.start()
+    for number in range(100):
+        port.send(ping(number))
+    for taker in takers:
+        taker.join(10)
+    assert (len(taken), failed) == (100, [])
+
+
+def test_reading_without_a_frame_leaves_the_port_open(port):
+    assert port.recv() is None
+    port.send(ping(1))
+    assert bytes(port.recv()) == bytes(ping(1))
+
+
+def test_an_end_of_the_thread_is_shown(tmp_path, monkeypatch):
+    def broken(*_):
+        raise MemoryError("no more")
+
+    monkeypatch.setattr(Device, "handle", broken)
+    with pytest.raises(RuntimeError, match="thread ended: MemoryError"):
+        with VhostPort(tmp_path / "s") as port, FrontEnd(tmp_path / "s") as front:
+            front.send(1)
+            with pytest.raises(RuntimeError, match="thread ended: MemoryError"):
+                port.wait_ready(5)
 
 
 def test_sr1_finds_the_answer(tmp_path):

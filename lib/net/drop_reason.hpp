@@ -18,6 +18,7 @@ enum class RxDrop : uint8_t {
     OverLong,
     PartialSegment,
     NumBuffers,
+    TooLarge,
     NoScatter,
     Incomplete,
     Count
@@ -28,6 +29,7 @@ constexpr std::array<Reason, static_cast<size_t>(RxDrop::Count)> kRxDrops = {{
     {"over_long", "the device says that it wrote more than the buffer holds"},
     {"partial_segment", "a buffer of a merged packet is not full although another one follows"},
     {"num_buffers", "the header asks for more buffers than the largest packet can need"},
+    {"too_large", "the buffers of a merged packet hold more than 65535 bytes"},
     {"no_scatter", "the packet takes several segments and the application did not ask for SCATTER"},
     {"incomplete", "the rest of a merged packet did not arrive in time"},
 }};

@@ -9,6 +9,8 @@
 
 namespace fit {
 
+constexpr uint32_t kMaxFrame = 65535; // bytes, without this header
+
 // Offset of num_buffers; a header of 10 bytes ends before it.
 constexpr uint32_t kNumBuffersOffset = 10;
 

@@ -19,7 +19,8 @@ template <class Header>
     return Header::num_buffers(buffer + RTE_PKTMBUF_HEADROOM - Header::kSize);
 }
 
-// A packet of one buffer with a valid length.
+// A packet of one buffer with a valid length; the buffer has room for the least one (the driver's
+// min_rx_bufsize).
 template <class Header>
 [[gnu::always_inline]] inline bool is_plain(const RxBuffer& buffer)
 {

@@ -36,7 +36,7 @@ inline void discard(RxQueueState& q, RxBuffer buffer)
     rte_mbuf_raw_free(buffer.mbuf);
 }
 
-// A ladder that names one mempool twice counts for the first: its segments are equal anyway.
+// A mempool belongs to one class: fill_classes() sees to it.
 inline void count_discarded(RxQueueState& q, const rte_mempool* pool)
 {
     for (uint8_t k = 0; k < q.class_count; ++k) {
@@ -48,15 +48,23 @@ inline void count_discarded(RxQueueState& q, const rte_mempool* pool)
 }
 
 // Drops what is there of the partial packet; buffers still missing will be skipped when they come.
+// Segment by segment: the head does not describe a chain before the packet is complete.
 [[gnu::noinline]] inline void drop_partial(RxQueueState& q, RxDrop reason)
 {
     PartialPacket& p = q.partial;
-    for (const rte_mbuf* m = p.head; m != nullptr; m = m->next)
-        count_discarded(q, m->pool);
-    rte_pktmbuf_free(p.head);
-    p.head = nullptr;
+    while (p.head != nullptr) {
+        rte_mbuf* segment = std::exchange(p.head, p.head->next);
+        segment->next = nullptr;
+        count_discarded(q, segment->pool);
+        rte_mbuf_raw_free(segment);
+    }
     p.tail = nullptr;
     q.counters.drop(reason);
+}
+
+inline RxDrop length_fault(RxBuffer buffer)
+{
+    return buffer.written > buffer.posted ? RxDrop::OverLong : RxDrop::PartialSegment;
 }
 
 // The first of `count` >= 2 buffers; `written` is at least the header size.
@@ -79,16 +87,16 @@ inline void begin_merge(RxQueueState& q, RxBuffer first, uint16_t count)
     if (!q.scatter) [[unlikely]]
         drop_partial(q, RxDrop::NoScatter);
     else if (first.written != first.posted) [[unlikely]]
-        drop_partial(q, first.written > first.posted ? RxDrop::OverLong : RxDrop::PartialSegment);
+        drop_partial(q, length_fault(first));
 }
 
-// A buffer that is too long, or not full in the middle of a packet.
+// A buffer that is too long, or not full in the middle of a packet, or one of a dropped packet.
 [[gnu::noinline]] inline void reject_buffer(RxQueueState& q, const PartialPacket& p,
                                             RxBuffer buffer)
 {
     q.partial = p;
     if (p.head != nullptr)
-        drop_partial(q, buffer.written > buffer.posted ? RxDrop::OverLong : RxDrop::PartialSegment);
+        drop_partial(q, length_fault(buffer));
     discard(q, buffer);
 }
 
@@ -117,12 +125,17 @@ continue_merge(RxQueue<Ring>& q, CompletedBuffers<Ring>& completed, RxTotals& to
         p.tail = next.mbuf;
         p.bytes += next.written;
     }
-    if (p.missing == 0 && p.head != nullptr) [[likely]] {
-        p.head->nb_segs = static_cast<uint16_t>(p.buffers);
-        p.head->pkt_len = p.bytes;
-    }
     q.partial = p;
-    return p.missing == 0 ? std::exchange(q.partial.head, nullptr) : nullptr;
+    if (p.missing != 0 || p.head == nullptr) [[unlikely]]
+        return nullptr;
+    if (p.bytes > kMaxFrame) [[unlikely]] {
+        drop_partial(q, RxDrop::TooLarge);
+        return nullptr;
+    }
+    q.partial.head = nullptr;
+    p.head->nb_segs = static_cast<uint16_t>(p.buffers);
+    p.head->pkt_len = p.bytes;
+    return p.head;
 }
 
 // A poll that found nothing while buffers are missing: after the limit the packet is given up.

@@ -40,7 +40,6 @@ struct TxQueueState {
     bool header_in_headroom =
         false; // VERSION_1 or ANY_LAYOUT: header and data may share a descriptor
     RingFault fault = RingFault::None;
-    uint32_t header_size = 0;
 
     Notifier notifier;
     TxCounters counters;

@@ -20,7 +20,6 @@ using RxQueueType = RxQueue<SplitRing>;
 using TxQueueType = TxQueue<SplitRing>;
 
 constexpr uint32_t kFrameOverhead = 18;  // Ethernet header and one VLAN tag around the MTU
-constexpr uint32_t kMaxFrame = 65535;    // bytes, without the virtio header
 constexpr uint32_t kLeastPoolRoom = 256; // so that all headers lie in the first segment
 constexpr uint32_t kLeastPlainFrame =
     1514; // VIRTIO 1.3, 5.1.6.3.1: without merging each buffer holds this much

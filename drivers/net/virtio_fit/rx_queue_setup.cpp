@@ -7,29 +7,13 @@
 
 #include "log.hpp"
 #include "memory.hpp"
+#include "net/drain.hpp"
 #include "net/mbuf_fields.hpp"
-#include "net/rx_merge.hpp"
+#include "net/rx_classes.hpp"
 #include "queues.hpp"
 
 namespace fit {
 namespace {
-
-bool mbuf_buffer_is_embedded(const rte_mempool* pool)
-{
-    const auto* priv = static_cast<const rte_pktmbuf_pool_private*>(
-        rte_mempool_get_priv(const_cast<rte_mempool*>(pool)));
-    return (priv->flags & RTE_PKTMBUF_POOL_F_PINNED_EXT_BUF) == 0;
-}
-
-RxClass make_class(rte_mempool* pool)
-{
-    RxClass c;
-    c.pool = pool;
-    c.room = rte_pktmbuf_data_room_size(pool) - RTE_PKTMBUF_HEADROOM;
-    if (mbuf_buffer_is_embedded(pool))
-        c.mbuf_to_buffer = static_cast<uint32_t>(sizeof(rte_mbuf) + rte_pktmbuf_priv_size(pool));
-    return c;
-}
 
 // The whole object: mempool header, mbuf, private area, buffer, trailer and padding.
 uint32_t footprint(const rte_mempool* pool)
@@ -37,16 +21,15 @@ uint32_t footprint(const rte_mempool* pool)
     return pool->header_size + pool->elt_size + pool->trailer_size;
 }
 
-void fill_classes(RxQueueEntry& q, const rte_eth_rxconf& conf, rte_mempool* single)
+void fill_ladder(const Port& port, RxQueueEntry& q, std::span<rte_mempool* const> pools)
 {
-    const uint8_t count = single != nullptr ? 1 : static_cast<uint8_t>(conf.rx_nmempool);
-    for (uint8_t k = 0; k < count; ++k)
-        q.classes[k] = make_class(single != nullptr ? single : conf.rx_mempools[k]);
-    std::stable_sort(q.classes.begin(), q.classes.begin() + count,
-                     [](const RxClass& a, const RxClass& b) { return a.room < b.room; });
-    for (uint8_t k = 0; k < count; ++k)
+    fill_classes(q, pools);
+    for (uint8_t k = 0; k < q.class_count; ++k)
         q.sizes[k] = {q.classes[k].room, footprint(q.classes[k].pool)};
-    q.class_count = count;
+    if (q.class_count < pools.size())
+        log_line(RTE_LOG_NOTICE, log_driver, port.name,
+                 "rx queue %u: %zu mempools are given and %u of them differ; each counts once",
+                 q.index, pools.size(), q.class_count);
 }
 
 SizingConfig sizing_config(const Port& port, const RxQueueEntry& q, uint16_t mtu,
@@ -148,7 +131,10 @@ int setup_rx_queue(rte_eth_dev* dev, uint16_t index, uint16_t descriptors, unsig
         ((dev->data->dev_conf.rxmode.offloads | conf->offloads) & RTE_ETH_RX_OFFLOAD_SCATTER) != 0;
     q->buffer_limit = clamp_descriptors(port, "rx", index, descriptors);
     q->refill_threshold = free_threshold(conf->rx_free_thresh, q->buffer_limit);
-    fill_classes(*q, *conf, pool);
+    if (pool != nullptr)
+        fill_ladder(port, *q, {&pool, 1});
+    else
+        fill_ladder(port, *q, {conf->rx_mempools, conf->rx_nmempool});
     dev->data->rx_queues[index] = static_cast<RxQueueType*>(q);
 
     int rc = refuse_unshared_pools(port, *q);
@@ -198,19 +184,8 @@ int reset_rx_queue(const Port& port, RxQueueEntry& q, uint16_t mtu, FeatureSet a
 
 void drain_rx_queue(RxQueueEntry& q)
 {
-    if (q.slots == nullptr)
-        return;
-    if (q.partial.head != nullptr)
-        drop_partial(q, RxDrop::Incomplete);
-    q.partial = {};
-    for (RxSlot& slot : std::span(q.slots, q.memory.layout.size)) {
-        if (slot.posted == 0)
-            continue;
-        rte_mbuf_raw_free(slot.mbuf);
-        q.classes[slot.size_class].consumed.add(1);
-        q.classes[slot.size_class].discarded.add(1);
-        slot.posted = 0;
-    }
+    if (q.slots != nullptr)
+        drain(q, {q.slots, q.memory.layout.size});
 }
 
 } // namespace fit

@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
-#include <span>
 
 #include <rte_malloc.h>
 
 #include "log.hpp"
+#include "net/drain.hpp"
 #include "queues.hpp"
 
 namespace fit {
@@ -56,7 +56,6 @@ void reset_tx_queue(TxQueueEntry& q, FeatureSet accepted)
     q.slots = reinterpret_cast<TxSlot*>(q.memory.slots());
     std::fill_n(q.slots, q.memory.layout.size, TxSlot{});
     q.fault = RingFault::None;
-    q.header_size = header_size(header_kind(accepted));
     q.header_in_headroom = accepted.has(Feature::Version1) || accepted.has(Feature::AnyLayout);
     std::byte* header = q.memory.ring() + q.memory.layout.bytes();
     std::memset(header, 0, RTE_CACHE_LINE_SIZE);
@@ -65,14 +64,8 @@ void reset_tx_queue(TxQueueEntry& q, FeatureSet accepted)
 
 void drain_tx_queue(TxQueueEntry& q)
 {
-    if (q.slots == nullptr)
-        return;
-    for (TxSlot& slot : std::span(q.slots, q.memory.layout.size)) {
-        if (slot.descriptors == 0)
-            continue;
-        rte_pktmbuf_free(slot.mbuf);
-        slot.descriptors = 0;
-    }
+    if (q.slots != nullptr)
+        drain({q.slots, q.memory.layout.size});
 }
 
 } // namespace fit

@@ -21,6 +21,14 @@ RxOptions options_with_rooms(std::vector<PoolSize> pools)
     return options;
 }
 
+// The lengths of `full` buffers and a last one.
+std::vector<uint32_t> full_and(size_t full, uint32_t last)
+{
+    std::vector<uint32_t> lengths(full, kPosted);
+    lengths.push_back(last);
+    return lengths;
+}
+
 // Makes exactly one packet be dropped for `reason`.
 void provoke(RxRig& rig, RxDrop reason)
 {
@@ -34,6 +42,8 @@ void provoke(RxRig& rig, RxDrop reason)
         return rig.expect_dropped(three_buffers, {.used_lengths = {kPosted, kPosted - 1, 1}});
     case RxDrop::NumBuffers:
         return rig.expect_dropped(frame_of(64), {.num_buffers = 0xffff});
+    case RxDrop::TooLarge: // 125 full buffers and a last one: 65536 bytes
+        return rig.expect_dropped(frame_of(65535), {.used_lengths = full_and(125, 48)});
     case RxDrop::NoScatter:
         rig.queue.scatter = false;
         rig.expect_dropped(three_buffers, {});
@@ -103,7 +113,8 @@ TEST(RxDrops, trouble_031_every_count_that_a_packet_can_have_arrives)
     RxRig rig(options_with_rooms({{512, 600}}));
     ASSERT_EQ(rig.queue.most_buffers, 126U);
     for (size_t n : {1U, 2U, 16U, 17U, 18U, 19U, 64U, 125U, 126U}) {
-        const auto lengths = rig.expect_arrives(frame_of(rig.capacity(n) - 1));
+        const auto lengths =
+            rig.expect_arrives(frame_of(std::min(rig.capacity(n) - 1, size_t{65535})));
         EXPECT_EQ(lengths.size(), n);
     }
 }
@@ -146,6 +157,23 @@ TEST(RxDrops, trouble_111_a_count_that_no_packet_needs_drops_one_buffer_and_not_
     }
 }
 
+// The count is bounded by the smallest class; what is really posted may hold far more.
+TEST(RxDrops, trouble_111_no_packet_above_65535_bytes_is_delivered)
+{
+    RxRig rig(options_with_rooms({{260, 1}, {9216, 300}}));
+    rig.expect_arrives(frame_of(60)); // takes the only small buffer
+    ASSERT_GT(rig.queue.most_buffers, 200U);
+    constexpr uint32_t kFull = 9216 + 12;
+    const uint32_t rest = 65535 + 12 - 7 * kFull;
+    EXPECT_EQ(rig.expect_arrives(frame_of(65535)).size(), 8U);
+    rig.changes();
+    for (size_t more : {size_t{1}, size_t{kFull - rest}, size_t{kFull}, size_t{100 * kFull}}) {
+        rig.expect_dropped(frame_of(65535 + more), {});
+        EXPECT_EQ(rig.changes(), (Changes{{"drop_too_large", 1}})) << more;
+        rig.expect_good();
+    }
+}
+
 TEST(RxDrops, trouble_158_without_SCATTER_no_chain_is_delivered_in_one_burst_or_in_pieces)
 {
     RxOptions options;
@@ -161,6 +189,16 @@ TEST(RxDrops, trouble_158_without_SCATTER_no_chain_is_delivered_in_one_burst_or_
         rig.expect_dropped(frame_of(rig.capacity(n)), {});
         EXPECT_EQ(rig.changes(), (Changes{{"drop_no_scatter", 1}})) << n;
         rig.expect_good();
+    }
+}
+
+TEST(RxDrops, trouble_158_without_SCATTER_the_first_length_does_not_matter)
+{
+    RxRig rig(options_with_rooms({{512, 600}}));
+    rig.queue.scatter = false;
+    for (uint32_t length : {12U, kPosted - 1, kPosted, kPosted + 1, 0xffff'ffffU}) {
+        rig.expect_dropped(frame_of(rig.capacity(2) + 1), {.used_lengths = {length, kPosted, 1}});
+        EXPECT_EQ(rig.changes(), (Changes{{"drop_no_scatter", 1}})) << length;
     }
 }
 

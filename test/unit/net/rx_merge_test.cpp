@@ -3,6 +3,8 @@
 
 #include <random>
 
+#include <rte_cycles.h>
+
 #include "rx_rig.hpp"
 
 namespace fit {
@@ -132,6 +134,27 @@ TEST(RxMerge, trouble_028_incomplete_packet_is_given_up_after_the_limit_and_late
     rig.expect_good();
 }
 
+TEST(RxMerge, trouble_028_nothing_is_given_up_before_the_limit_has_passed)
+{
+    RxOptions options = small_rooms();
+    options.partial_limit = rte_get_tsc_hz() * 600; // more than the test takes
+    RxRig rig(options);
+    const auto frame = frame_of(length_over(rig, 3));
+    ASSERT_TRUE(rig.net.stage(frame));
+    for (int i = 0; i < 2; ++i) {
+        rig.net.publish(1);
+        for (int poll = 0; poll < 100; ++poll)
+            EXPECT_EQ(rig.burst().size(), 0U);
+    }
+    EXPECT_EQ(rig.changes(), Changes());
+    rig.queue.partial_limit = 1; // has passed since the first poll that found nothing
+    EXPECT_EQ(rig.burst().size(), 0U);
+    EXPECT_EQ(rig.changes(), (Changes{{"drop_incomplete", 1}}));
+    rig.net.publish(1);
+    EXPECT_EQ(rig.burst().size(), 0U);
+    rig.expect_good();
+}
+
 TEST(RxMerge, trouble_028_late_buffers_that_look_like_packets_are_not_taken_for_packets)
 {
     RxOptions options = small_rooms();
@@ -180,6 +203,7 @@ TEST(RxMerge, trouble_028_stop_in_the_middle_of_a_packet_loses_no_mbuf)
         rig.net.publish(there);
         EXPECT_EQ(rig.burst().size(), 0U);
         rig.restart();
+        EXPECT_EQ(rig.changes(), (Changes{{"drop_incomplete", 1}}));
         EXPECT_EQ(rig.mbufs_in_use(), 256U);
         rig.expect_good();
     }

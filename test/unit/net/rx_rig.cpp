@@ -4,6 +4,9 @@
 
 #include <algorithm>
 
+#include "net/drain.hpp"
+#include "net/rx_classes.hpp"
+
 namespace fit {
 
 namespace {
@@ -65,15 +68,14 @@ RxRig::RxRig(const RxOptions& options)
 
 void RxRig::add_pools()
 {
+    std::vector<rte_mempool*> raw;
     for (const PoolSize& size : options_.pools) {
         pools.push_back(options_.pinned
                             ? make_pinned_pool(size.room, size.mbufs, memory.device(), outside_)
                             : make_pool(size.room, size.mbufs, memory.device()));
-        RxClass& added = queue.classes[queue.class_count++];
-        added.pool = pools.back().get();
-        added.room = size.room;
-        added.mbuf_to_buffer = options_.pinned ? 0 : sizeof(rte_mbuf);
+        raw.push_back(pools.back().get());
     }
+    fill_classes(queue, raw);
 }
 
 void RxRig::set_up_queue()
@@ -239,18 +241,7 @@ void RxRig::restart()
 
 void RxRig::drain()
 {
-    for (uint8_t k = 0; k < queue.class_count; ++k)
-        queue.classes[k].discarded.add(gathered_of_class(k));
-    rte_pktmbuf_free(queue.partial.head);
-    queue.partial = {};
-    for (RxSlot& slot : slots_) {
-        if (slot.posted == 0)
-            continue;
-        rte_mbuf_raw_free(slot.mbuf);
-        queue.classes[slot.size_class].consumed.add(1);
-        queue.classes[slot.size_class].discarded.add(1);
-        slot.posted = 0;
-    }
+    fit::drain(queue, slots_);
 }
 
 unsigned RxRig::mbufs_in_use() const

@@ -58,7 +58,7 @@ TEST_P(TxHeader, NET_43_header_is_right_in_front_of_the_data_in_one_descriptor)
     rig.device.poll();
     ASSERT_EQ(rig.device.available(), 1U);
     const std::vector<fake::Segment> one = {
-        {data - rig.queue.header_size, rig.queue.header_size + 60, false}};
+        {data - rig.header_bytes(), rig.header_bytes() + 60, false}};
     EXPECT_EQ(rig.device.peek(0).segments, one);
     EXPECT_EQ(rig.expect_sent(frame_of(60)), 1U);
 }
@@ -66,9 +66,9 @@ TEST_P(TxHeader, NET_43_header_is_right_in_front_of_the_data_in_one_descriptor)
 TEST_P(TxHeader, NET_24_NET_25_every_byte_of_the_header_is_zero_whatever_lay_there)
 {
     TxRig rig(options());
-    for (size_t dirty = 0; dirty <= rig.queue.header_size; ++dirty) {
+    for (size_t dirty = 0; dirty <= rig.header_bytes(); ++dirty) {
         PacketPtr packet = rig.packet(60);
-        if (dirty == rig.queue.header_size)
+        if (dirty == rig.header_bytes())
             fill_headroom(packet.get(), std::byte{0xff});
         else // one byte at a time, since clean words are not written
             rte_pktmbuf_mtod(packet.get(), std::byte*)[-1 - static_cast<int>(dirty)] =
@@ -87,7 +87,7 @@ TEST_P(TxHeader, NET_43_nothing_in_front_of_the_header_is_written)
     rig.net.hold(true);
     ASSERT_TRUE(rig.send(std::move(packet)));
     const auto* buffer = static_cast<const std::byte*>(m->buf_addr);
-    EXPECT_TRUE(std::all_of(buffer, buffer + RTE_PKTMBUF_HEADROOM - rig.queue.header_size,
+    EXPECT_TRUE(std::all_of(buffer, buffer + RTE_PKTMBUF_HEADROOM - rig.header_bytes(),
                             [](std::byte b) { return b == std::byte{0xff}; }));
     EXPECT_EQ(m->data_off, RTE_PKTMBUF_HEADROOM);
     EXPECT_EQ(m->pkt_len, 60U);
@@ -97,7 +97,7 @@ TEST_P(TxHeader, NET_43_nothing_in_front_of_the_header_is_written)
 TEST_P(TxHeader, trouble_074_headroom_of_exactly_the_header_is_enough)
 {
     TxRig rig(options());
-    const auto header = static_cast<uint16_t>(rig.queue.header_size);
+    const auto header = static_cast<uint16_t>(rig.header_bytes());
     ASSERT_TRUE(rig.send(rig.packet(60, 1, header)));
     EXPECT_EQ(rig.expect_sent(frame_of(60, 1)), 1U);
     rig.changes();
@@ -138,7 +138,7 @@ TEST_P(TxHeader, NET_43_header_of_a_chain_is_right_in_front_of_its_first_segment
     rte_mbuf_refcnt_update(second, 1);
     const PacketPtr other(second);
     const std::vector<fake::Segment> two = {
-        {data_address(packet.get()) - rig.queue.header_size, rig.queue.header_size + 60, false},
+        {data_address(packet.get()) - rig.header_bytes(), rig.header_bytes() + 60, false},
         {data_address(second), 70, false}};
     ASSERT_TRUE(rig.send(std::move(packet)));
     rig.device.poll();
@@ -203,7 +203,7 @@ TEST_P(TxHeader, NET_43_legacy_layout_has_the_header_in_a_descriptor_of_its_own)
     const auto& segments = rig.device.peek(0).segments;
     ASSERT_EQ(segments.size(), 2U);
     EXPECT_EQ(segments[0].address, rig.queue.shared_header);
-    EXPECT_EQ(segments[0].length, rig.queue.header_size);
+    EXPECT_EQ(segments[0].length, rig.header_bytes());
     EXPECT_EQ(segments[1].length, 60U);
 }
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "net/drain.hpp"
+
 namespace fit {
 
 namespace {
@@ -51,7 +53,6 @@ TxRig::TxRig(const TxOptions& options)
         options.descriptor_limit == 0 ? options.ring_size : options.descriptor_limit;
     queue.reclaim_threshold = options.reclaim_threshold;
     queue.header_in_headroom = options.any_layout;
-    queue.header_size = header_size(options.header);
     memory.device().add_region(header_.data(), queue.shared_header, header_.size());
 }
 
@@ -128,7 +129,7 @@ size_t TxRig::expect_sent(std::span<const std::byte> frame)
     if (!sent)
         return 0;
     // NET_24, NET_25, NET_36: without offloads every field is zero.
-    EXPECT_EQ(sent->header, std::vector<std::byte>(queue.header_size));
+    EXPECT_EQ(sent->header, std::vector<std::byte>(header_bytes()));
     EXPECT_TRUE(std::ranges::equal(sent->frame, frame));
     return sent->descriptors;
 }
@@ -155,11 +156,7 @@ void TxRig::restart()
 
 void TxRig::drain()
 {
-    for (TxSlot& slot : slots_) {
-        if (slot.descriptors != 0)
-            rte_pktmbuf_free(slot.mbuf);
-        slot.descriptors = 0;
-    }
+    fit::drain(slots_);
 }
 
 std::span<std::byte> TxRig::driver_area()

@@ -31,6 +31,7 @@ class TxRig {
     TxRig(const TxRig&) = delete;
     TxRig& operator=(const TxRig&) = delete;
 
+    [[nodiscard]] uint32_t header_bytes() const { return header_size(options_.header); }
     // Offers packets to the transmit function. Those that it took are gone from `packets`.
     uint16_t burst(std::vector<PacketPtr>& packets);
     // Offers one; whether it was taken. One that was not is freed.

@@ -28,8 +28,9 @@ template <class Header>
 
 // Writes only what is not zero yet: a clean line stays clean, and shared with the device's core.
 template <uint32_t Size>
-void clear_header(std::byte* header)
+void clear_header(uint64_t address)
 {
+    auto* header = reinterpret_cast<std::byte*>(address);
     uint64_t first;
     std::memcpy(&first, header, sizeof(first));
     if (first != 0)
@@ -40,23 +41,22 @@ void clear_header(std::byte* header)
         std::memset(header + sizeof(first), 0, kRest);
 }
 
-// Clears the header in front of the data and returns both as one piece; needs can_prepend().
+// The data with the header in front of it as one piece; needs can_prepend(). The header is not
+// cleared yet: until the packet is taken, the headroom is the caller's.
 template <class Header>
-Piece prepend_header(const rte_mbuf* m)
+Piece with_header(const rte_mbuf* m)
 {
-    const uint64_t header = data_address(m) - Header::kSize;
-    clear_header<Header::kSize>(reinterpret_cast<std::byte*>(header));
-    return {header, m->data_len + Header::kSize};
+    return {data_address(m) - Header::kSize, m->data_len + Header::kSize};
 }
 
 // Header and non-empty segments as pieces; 0 when there are more than `most`.
 template <class Header>
-uint16_t collect_pieces(const TxQueueState& q, const rte_mbuf* m, std::span<Piece> pieces,
-                        uint16_t most)
+uint16_t collect_pieces(const TxQueueState& q, const rte_mbuf* m, bool in_headroom,
+                        std::span<Piece> pieces, uint16_t most)
 {
     uint16_t count = 0;
-    if (can_prepend<Header>(q, m)) {
-        pieces[count++] = prepend_header<Header>(m);
+    if (in_headroom) {
+        pieces[count++] = with_header<Header>(m);
         m = m->next;
     } else {
         pieces[count++] = {q.shared_header, Header::kSize};
@@ -100,8 +100,9 @@ class TxWriter {
             return add_chain(q, m, length);
         if (free_ == 0) [[unlikely]]
             return false;
-        const uint16_t id =
-            ring_.template make_available<DescFlag::None>(prepend_header<Header>(m));
+        const Piece piece = with_header<Header>(m);
+        clear_header<Header::kSize>(piece.address);
+        const uint16_t id = ring_.template make_available<DescFlag::None>(piece);
         queued(id, m, 1, length);
         return true;
     }
@@ -121,7 +122,8 @@ class TxWriter {
     {
         std::array<Piece, kMostTxPieces> pieces;
         const uint16_t most = std::min(q.descriptor_limit, kMostTxPieces);
-        const uint16_t count = collect_pieces<Header>(q, m, pieces, most);
+        const bool in_headroom = can_prepend<Header>(q, m);
+        const uint16_t count = collect_pieces<Header>(q, m, in_headroom, pieces, most);
         const bool empty = count == 1 && pieces[0].length == Header::kSize;
         if (count == 0 || empty) [[unlikely]] {
             drop(q, m, empty ? TxDrop::Empty : TxDrop::TooManySegments);
@@ -129,6 +131,8 @@ class TxWriter {
         }
         if (count > free_) [[unlikely]]
             return false;
+        if (in_headroom)
+            clear_header<Header::kSize>(pieces[0].address);
         queued(ring_.make_available(std::span(pieces).first(count)), m, count, length);
         return true;
     }
@@ -188,10 +192,12 @@ uint16_t tx_burst(TxQueue<Ring>& q, rte_mbuf** packets, uint16_t count)
     }
     const uint16_t before = q.ring.available_index();
     uint16_t taken = queue_packets<Ring, Header>(q, packets, count);
-    if (taken < count) [[unlikely]]
-        taken = static_cast<uint16_t>(
-            taken +
-            queue_rest<Ring, Header>(q, packets + taken, static_cast<uint16_t>(count - taken)));
+    if (taken < count) [[unlikely]] {
+        const auto rest = static_cast<uint16_t>(count - taken);
+        taken = static_cast<uint16_t>(taken + queue_rest<Ring, Header>(q, packets + taken, rest));
+        if (q.fault != RingFault::None) [[unlikely]]
+            return taken;
+    }
     if (q.ring.available_index() != before) {
         q.ring.publish();
         if (q.ring.should_notify())

@@ -1,6 +1,7 @@
 // Packets of several segments: queued whole, dropped whole, or left to the caller.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "tx_rig.hpp"
@@ -65,6 +66,19 @@ TEST_P(TxChainLayout, trouble_076_every_length_against_every_number_of_free_desc
 }
 
 INSTANTIATE_TEST_SUITE_P(AnyLayout, TxChainLayout, testing::Bool());
+
+TEST(TxChain, trouble_076_headroom_of_a_chain_that_stays_with_the_caller_is_not_written)
+{
+    TxRig rig;
+    rig.occupy_all_but(1);
+    std::vector<PacketPtr> offered;
+    offered.push_back(make_chain(rig.pool.get(), std::vector<uint16_t>{60, 60}));
+    auto* buffer = static_cast<std::byte*>(offered[0]->buf_addr);
+    std::fill_n(buffer, RTE_PKTMBUF_HEADROOM, std::byte{0xff});
+    ASSERT_EQ(rig.burst(offered), 0);
+    EXPECT_EQ(std::count(buffer, buffer + RTE_PKTMBUF_HEADROOM, std::byte{0xff}),
+              RTE_PKTMBUF_HEADROOM);
+}
 
 TEST(TxChain, trouble_076_single_packet_against_every_number_of_free_descriptors)
 {

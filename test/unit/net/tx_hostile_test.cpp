@@ -108,9 +108,35 @@ TEST(TxHostile, trouble_103_fault_that_a_full_ring_brings_to_light)
     std::vector<PacketPtr> offered;
     for (uint32_t i = 0; i < 5; ++i)
         offered.push_back(rig.packet(60, i));
+    rig.device.poll();
+    const uint16_t available = rig.device.available_index();
+    const uint64_t notifications = rig.queue.counters.notifications.total();
     EXPECT_EQ(rig.burst(offered), 2) << "what fits before the fault is seen";
     EXPECT_EQ(rig.queue.fault, RingFault::UnknownId);
+    rig.device.poll();
+    EXPECT_EQ(rig.device.available_index(), available) << "a broken queue shows nothing";
+    EXPECT_EQ(rig.queue.counters.notifications.total(), notifications);
     rig.changes();
+    offered.clear();
+    expect_broken(rig, RingFault::UnknownId);
+}
+
+TEST(TxHostile, trouble_103_room_that_came_back_in_front_of_the_fault_is_not_used)
+{
+    TxOptions options;
+    options.reclaim_threshold = 64;
+    TxRig rig(options);
+    rig.occupy_all_but(2);
+    rig.changes();
+    rig.net.complete(std::array<size_t, 3>{0, 1, 2});
+    rig.device.use_unchecked(99, 0);
+    std::vector<PacketPtr> offered;
+    for (uint32_t i = 0; i < 5; ++i)
+        offered.push_back(rig.packet(60, i));
+    EXPECT_EQ(rig.burst(offered), 2) << "what fits before the fault is seen";
+    EXPECT_EQ(rig.queue.fault, RingFault::UnknownId);
+    EXPECT_EQ(rig.mbufs_in_use(), 61U + 3) << "in flight, and the caller's";
+    EXPECT_EQ(rig.changes(), (Changes{{"packets", 2}, {"bytes", 120}}));
     offered.clear();
     expect_broken(rig, RingFault::UnknownId);
 }

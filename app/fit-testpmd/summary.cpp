@@ -60,6 +60,22 @@ void print_losses(std::FILE* out, FwdMode fwd, const PortSummary& port)
     print(out, "\n");
 }
 
+// A device without a buffer drops in its own counters, which this side cannot see.
+void print_ring_level(std::FILE* out, const PortSummary& port)
+{
+    uint64_t polls = 0;
+    for (const NamedCount& one : port.xstats) {
+        if (one.name.ends_with("_ring_empty"))
+            polls += one.value;
+    }
+    if (polls != 0)
+        print(
+            out,
+            "  %-12s %s polls found no buffer left for the back end, which may have dropped; give "
+            "more descriptors (--rxd and queue_size)\n",
+            "ring empty", grouped(polls).c_str());
+}
+
 } // namespace
 
 double Direction::mpps() const
@@ -101,6 +117,7 @@ void print_port(std::FILE* out, FwdMode fwd, const PortSummary& port, bool all_x
     if (fwd != FwdMode::RxOnly)
         print_direction(out, "sent", port.tx);
     print_losses(out, fwd, port);
+    print_ring_level(out, port);
     if (!all_xstats)
         return;
     print(out, "  extended statistics\n");

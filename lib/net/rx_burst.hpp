@@ -99,6 +99,7 @@ uint16_t rx_burst(RxQueue<Ring>& q, rte_mbuf** packets, uint16_t budget)
         q.give_up(RingFault::IndexLeap);
         return 0;
     }
+    q.note_left(q.ring.outstanding() - ready);
     CompletedBuffers<Ring> completed(q, ready);
     RxTotals totals;
     const uint64_t rearm = q.rearm_first;

@@ -50,7 +50,9 @@ struct PartialPacket {
 struct RxCounters {
     Counter packets;
     Counter bytes;
-    Counter no_mbuf; // refills that ended short
+    Counter no_mbuf;      // refills that ended short
+    Counter ring_empty;   // polls that took packets and found no buffer left for the device
+    Lowest low_watermark; // buffers left for the device, as polls that took packets found them
     Counter header_anomalies;
     Counter notifications;
     std::array<Counter, kRxDrops.size()> drops;
@@ -79,6 +81,13 @@ struct RxQueueState {
     Notifier notifier;
     RxCounters counters;
 
+    // `left`: buffers posted and not completed.
+    void note_left(uint32_t left)
+    {
+        counters.low_watermark.note(left);
+        if (left == 0) [[unlikely]]
+            counters.ring_empty.add(1);
+    }
     void give_up(RingFault reason) { fault = reason; }
 };
 

@@ -82,6 +82,8 @@ std::vector<Stat> rx_stats(const RxQueueEntry& q)
         (void)std::snprintf(name, sizeof(name), "class_%u_segments", k);
         s.add(name, delivered_segments(q, k));
     }
+    s.add("ring_empty", q.counters.ring_empty.value());
+    s.add("ring_low_watermark", q.counters.low_watermark.value(q.buffer_limit));
     s.add("class_changes", class_changes(q) - q.class_changes_start);
     s.add("header_anomalies", q.counters.header_anomalies.value());
     s.add("notifications", q.counters.notifications.value());
@@ -143,6 +145,8 @@ void restart(RxQueueEntry& q)
     q.counters.packets.restart();
     q.counters.bytes.restart();
     q.counters.no_mbuf.restart();
+    q.counters.ring_empty.restart();
+    q.counters.low_watermark.restart();
     q.counters.header_anomalies.restart();
     q.counters.notifications.restart();
     restart_drops(q.counters);

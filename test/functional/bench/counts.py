@@ -6,11 +6,12 @@ import re
 HEADER = 12  # bytes of the virtio-net header with VERSION_1
 
 # Extended statistics that are states, or that depend on how the two sides were scheduled.
-VARYING = re.compile(r"[rt]x_q\d+_(avg_packet_len|segment_room|posted_segments|posted_bytes|notifications|ring_full)")
+VARYING = re.compile(r"[rt]x_q\d+_(avg_packet_len|segment_room|posted_segments|posted_bytes|notifications|ring_full"
+                     r"|ring_empty|ring_low_watermark)")
 
 # Names that a receive queue with `classes` size classes must have besides its drop counters.
 RX_NAMES = ("avg_packet_len", "segment_room", "segments", "footprint_bytes", "payload_bytes", "posted_bytes",
-            "class_changes")
+            "class_changes", "ring_empty", "ring_low_watermark")
 
 
 def segments(size, room):

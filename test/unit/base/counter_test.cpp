@@ -38,5 +38,20 @@ TEST(Counter, may_be_read_while_its_owner_adds)
     EXPECT_EQ(counter.value(), 2 * kAdds);
 }
 
+TEST(Lowest, keeps_the_smallest_value_since_restart)
+{
+    Lowest lowest;
+    EXPECT_EQ(lowest.value(256), 256U) << "nothing noted";
+    lowest.note(300);
+    EXPECT_EQ(lowest.value(256), 256U);
+    for (uint32_t value : {7U, 3U, 9U})
+        lowest.note(value);
+    EXPECT_EQ(lowest.value(256), 3U);
+    lowest.restart();
+    EXPECT_EQ(lowest.value(256), 256U);
+    lowest.note(0);
+    EXPECT_EQ(lowest.value(256), 0U);
+}
+
 } // namespace
 } // namespace fit

@@ -52,6 +52,47 @@ TEST(RxRefill, trouble_050_a_pool_with_one_mbuf_less_than_wanted_gives_them_all)
     }
 }
 
+TEST(RxRefill, trouble_147_level_of_the_ring_as_polls_found_it)
+{
+    RxRig rig(ring_with({{2048, 200}}));
+    const RxCounters& c = rig.queue.counters;
+    const auto deliver = [&](unsigned packets) {
+        for (unsigned i = 0; i < packets; ++i)
+            ASSERT_TRUE(rig.net.deliver(frame_of(64)));
+    };
+    EXPECT_EQ(rig.burst().size(), 0U);
+    EXPECT_EQ(c.low_watermark.value(64), 64U) << "no packet, no level";
+    deliver(10);
+    EXPECT_EQ(rig.burst().size(), 10U);
+    EXPECT_EQ(c.low_watermark.value(64), 54U);
+    deliver(63);
+    EXPECT_EQ(rig.burst(16).size(), 16U)
+        << "what waits for the next poll is not the device's either";
+    EXPECT_EQ(c.low_watermark.value(64), 1U);
+    EXPECT_EQ(c.ring_empty.total(), 0U);
+    deliver(17); // the 16 that were posted again, and the last one
+    EXPECT_EQ(rig.burst().size(), 64U);
+    EXPECT_EQ(c.low_watermark.value(64), 0U);
+    EXPECT_EQ(c.ring_empty.total(), 1U);
+    for (int poll = 0; poll < 5; ++poll)
+        EXPECT_EQ(rig.burst().size(), 0U);
+    EXPECT_EQ(c.ring_empty.total(), 1U);
+}
+
+// Nothing is posted because the pool is empty: what was counted once is not counted by every poll.
+TEST(RxRefill, trouble_147_a_ring_that_stays_empty_counts_once)
+{
+    RxRig rig(ring_with({{2048, 64}}));
+    for (unsigned i = 0; i < 64; ++i)
+        ASSERT_TRUE(rig.net.deliver(frame_of(64)));
+    const auto kept = rig.burst();
+    ASSERT_EQ(kept.size(), 64U);
+    for (int poll = 0; poll < 5; ++poll)
+        EXPECT_EQ(rig.burst().size(), 0U);
+    EXPECT_EQ(rig.queue.counters.ring_empty.total(), 1U);
+    rig.changes();
+}
+
 TEST(RxRefill, trouble_050_large_rings_are_filled_in_batches_to_the_last_mbuf)
 {
     for (unsigned mbufs : {63U, 64U, 65U, 127U, 128U, 129U, 1023U, 1024U}) {

@@ -61,7 +61,8 @@ class RxRig {
     void expect_dropped(std::span<const std::byte> frame, const fake::DeliverOptions& how);
     // GOOD: 64 bytes, then 9000 bytes over at least three buffers, or what the ring can take.
     void expect_good();
-    // What moved since the last call or the beginning. Without notifications.
+    // What moved since the last call or the beginning. Without notifications and the level of the
+    // ring.
     Changes changes();
 
     // Takes all buffers back as the driver does when it stops a port, then starts the ring anew.

@@ -17,17 +17,24 @@ DEADLINE_SECONDS = 60
 
 from bench.scene import cores  # noqa: E402
 from functional.conftest import failed, make_bench  # noqa: E402
-from peers import ovs, passt  # noqa: E402
+from peers import guest, ovs, passt  # noqa: E402
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", f"deadline(seconds): the test may take longer than {DEADLINE_SECONDS} s")
 
 
 @pytest.fixture(autouse=True)
-def deadline():
+def deadline(request):
     """Ends a test that hangs although each of its waits has a deadline; its processes are then ended as usual."""
+    mark = request.node.get_closest_marker("deadline")
+    seconds = mark.args[0] if mark else DEADLINE_SECONDS
+
     def expired(*_):
-        raise TimeoutError(f"the test took more than {DEADLINE_SECONDS} s")
+        raise TimeoutError(f"the test took more than {seconds} s")
 
     before = signal.signal(signal.SIGALRM, expired)
-    signal.alarm(DEADLINE_SECONDS)
+    signal.alarm(seconds)
     yield
     signal.alarm(0)
     signal.signal(signal.SIGALRM, before)
@@ -82,3 +89,15 @@ def bench_passt(request, driver, memory_mode, passt_host, work):
     """A bench whose socket is that of passt, and passt."""
     for bench in make_bench(request, driver, memory_mode, work):
         yield bench, passt_host
+
+
+@pytest.fixture
+def linux(request, bench_nohuge):
+    """A bench whose socket is that of a testpmd between it and a Linux guest; that testpmd; the guest. The parameter
+    are properties of the guest's device."""
+    reason = guest.missing_reason()
+    if reason is not None:
+        pytest.skip(reason)
+    pair, socket = guest.start_pair(bench_nohuge, core=cores()[0])
+    for booted in running(request, guest.Guest(bench_nohuge.work, socket, cores()[1], **request.param)):
+        yield bench_nohuge, pair, booted

@@ -8,13 +8,13 @@ from bench.wait import until
 class Child:
     """Started at once; `log` gets all that it prints."""
 
-    def __init__(self, log, *args, env=None):
+    def __init__(self, log, *args, env=None, stdin=subprocess.DEVNULL):
         self.log_path = log
         self.name = log.stem
         with open(log, "ab") as out:
             self.process = subprocess.Popen(
                 # Whatever happens to the tests, no switch goes on polling.
-                ["setpriv", "--pdeathsig", "KILL", *map(str, args)], stdin=subprocess.DEVNULL, stdout=out,
+                ["setpriv", "--pdeathsig", "KILL", *map(str, args)], stdin=stdin, stdout=out,
                 stderr=subprocess.STDOUT, env=env)
 
     @property

@@ -18,6 +18,7 @@ DEADLINE_SECONDS = 60
 from bench.scene import cores  # noqa: E402
 from functional.conftest import failed, make_bench  # noqa: E402
 from peers import guest, ovs, passt  # noqa: E402
+from peers.wire import Wire  # noqa: E402
 
 
 def pytest_configure(config):
@@ -89,6 +90,13 @@ def bench_passt(request, driver, memory_mode, passt_host, work):
     """A bench whose socket is that of passt, and passt."""
     for bench in make_bench(request, driver, memory_mode, work):
         yield bench, passt_host
+
+
+@pytest.fixture
+def wire(request, work):
+    """Linux's TCP/IP stack behind an interface for the front end. The parameter is the MTU."""
+    with Wire(work, passt.GUEST + "/16", request.param) as made:
+        yield made
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """What a traffic test is made of: a net_vhost back end fed from pcap files, and a front end with the driver.
 
 Port 0 is the device on both sides. The back end has a pcap port for each input, numbered from 1. What the front
-end does with frames: it loops them back, or it has a pcap port 1 that they come from and go to.
+end does with frames: it loops them back, or it has a pcap port 1 that they come from and go to, files or an interface.
 """
 
 import os
@@ -116,15 +116,12 @@ class Bench:
         back.cmds("set fwd io retry", *PATIENT)
         return back
 
-    def front_end(self, *, pools=(2176,), ladder=False, loop=False, source=None, mtu=9000, scatter=True,
-                  name="fe", mib=FRONT_END_MIB, exit_codes=(0,), start=True, before=(), **devargs):
+    def front_end(self, *, mtu=9000, scatter=True, start=True, before=(), **stopped):
         """Ports configured and started, link up; forwarding, unless `start` is False.
 
-        Without `loop` and `source` frames go to a pcap file only. `ladder`: the queue gets all `pools` as classes.
-        `before` are commands for the time before the ports start, `devargs` go to the driver.
+        `before` are commands for the time before the ports start; the others are those of front_end_stopped().
         """
-        plain = self.front_end_stopped(pools=pools, ladder=ladder, loop=loop, source=source, name=name, mib=mib,
-                                       exit_codes=exit_codes, **devargs)
+        plain = self.front_end_stopped(**stopped)
         if scatter:
             plain.cmd("port config 0 rx_offload scatter on")
         plain.cmds("port config 0 tx_offload multi_segs on", f"port config mtu 0 {mtu}")
@@ -134,17 +131,25 @@ class Bench:
             plain.cmd("start")
         return plain
 
-    def front_end_stopped(self, *, pools=(2176,), ladder=False, loop=False, source=None, name="fe",
+    def front_end_stopped(self, *, pools=(2176,), ladder=False, loop=False, source=None, wire=None, name="fe",
                           mib=FRONT_END_MIB, exit_codes=(0,), memory=None, file_limit=None, more=(), app=(),
                           **devargs):
-        """At its first prompt, ports not configured yet. `more` are further vdevs, `app` further options."""
+        """At its first prompt, ports not configured yet.
+
+        Without `loop`, `source` and `wire` frames go to a pcap file only; `wire` is an interface in a network
+        namespace. `ladder`: the queue gets all `pools` as classes. `more` are further vdevs, `app` further options,
+        `devargs` go to the driver.
+        """
         vdevs = [self.driver.vdev(self.socket, **devargs)]
-        if not loop:
+        if wire is not None:
+            vdevs.append(f"net_pcap0,rx_iface_in={wire.interface},tx_iface={wire.interface}")
+        elif not loop:
             given = frames.write(self.work / f"{name}.in.pcap", source or [])
             vdevs.append(f"net_pcap0,rx_pcap={given},tx_pcap={self.work}/{name}.out.pcap")
         eal = Eal((memory or self.memory(mib)).args, (*vdevs, *more), core=cores()[1], plugin=self.driver.plugin)
         options = App(mbuf_sizes=pools, multi_pool=ladder, loop=loop, start_ports=False, extra=tuple(app))
-        return self.start(FrontEnd(name, self.work, eal, options, file_limit, exit_codes))
+        return self.start(FrontEnd(name, self.work, eal, options, file_limit, exit_codes,
+                                   enter=() if wire is None else wire.enter))
 
     def connected(self, back):
         """Waits until the back end may send: it knows the link before every queue of it."""

@@ -83,7 +83,8 @@ class TestPmd:
     """Context manager. Entering starts the process and waits for its first prompt; leaving ends it, by pid.
 
     The output goes to WORK/NAME.log, which is also what is read: the process never blocks on a full pipe.
-    `file_limit` is RLIMIT_FSIZE in bytes. `exit_codes` are those that leaving accepts; None: any.
+    `file_limit` is RLIMIT_FSIZE in bytes. `exit_codes` are those that leaving accepts; None: any. `enter` is a command
+    that becomes testpmd, for one inside a network namespace.
     """
 
     __test__ = False  # not a test class, for pytest
@@ -95,6 +96,7 @@ class TestPmd:
     file_limit: int = None
     exit_codes: tuple = (0,)
     start_seconds: float = 30.0
+    enter: tuple = ()
     _process: subprocess.Popen = field(default=None, init=False)
 
     def __enter__(self):
@@ -112,7 +114,7 @@ class TestPmd:
     def start(self):
         """Starts the process and waits for the first prompt. Raises Ended when it ends before."""
         prefix = f"fit{os.getpid()}n{next(_serial)}"
-        args = ["stdbuf", "-oL", "dpdk-testpmd", *self.eal.args(prefix), "--",
+        args = [*self.enter, "stdbuf", "-oL", "dpdk-testpmd", *self.eal.args(prefix), "--",
                 *self.app.args(self.eal.polling_lcores)]
         if self.file_limit is not None:
             # With the signal ignored, a file that would grow too long makes the call fail with EFBIG.

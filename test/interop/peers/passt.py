@@ -15,7 +15,7 @@ from pathlib import Path
 from peers.child import Child, listens
 
 BINARY_VARIABLE = "FIT_PASST"
-PORT = 7200
+PORT, WEB_PORT = 7200, 7080
 GUEST, GATEWAY = "169.254.2.1", "169.254.2.2"
 GUEST_MAC = "02:00:00:00:00:01"
 
@@ -34,12 +34,14 @@ def missing_reason(binary):
 
 
 class Host:
-    """Context manager: passt and the server of datagrams, started when entered. Leaving ends what is left."""
+    """Context manager: passt, the server of datagrams and one of the files in `files`, started when entered. Leaving
+    ends what is left."""
 
     def __init__(self, work, binary, core):
         self.work, self.binary, self.core = work, binary, core
         self.socket = work / "vhost.sock"
-        self.server = self.passt = None
+        self.files, self.capture = work / "files", work / "captures/passt.pcap"
+        self.server = self.web = self.passt = None
 
     def __enter__(self):
         try:
@@ -56,15 +58,18 @@ class Host:
         self.server = Child(self.work / "udp_server.log", "unshare", "-n", sys.executable,
                             Path(__file__).with_name("udp_server.py"), PORT)
         self.server.until(lambda: "ready" in self.server.log(), "the server is ready")
+        inside = ("nsenter", "-t", self.server.pid, "-n")
+        self.files.mkdir()
+        self.web = Child(self.work / "web.log", *inside, sys.executable, "-u", "-m", "http.server",
+                         "--bind", "127.0.0.1", "--directory", self.files, WEB_PORT)
+        self.web.until(lambda: "Serving" in self.web.log(), "the server of files is ready")
         # passt binds its socket as root, then becomes another user and opens its capture file.
         self.work.chmod(0o711)
-        captures = self.work / "captures"
-        captures.mkdir()
-        captures.chmod(0o1777)
-        # The capture shows what it saw, should a test fail.
-        self.passt = Child(self.work / "passt.log", "nsenter", "-t", self.server.pid, "-n", "taskset", "-c", self.core,
-                           self.binary, "--foreground", "--vhost-user", "--socket", self.socket, "--pcap",
-                           captures / "passt.pcap", "--dns", "none")
+        self.capture.parent.mkdir()
+        self.capture.parent.chmod(0o1777)
+        # The capture shows what it saw, should a test fail; and with one, passt fills in the checksums of TCP.
+        self.passt = Child(self.work / "passt.log", *inside, "taskset", "-c", self.core, self.binary, "--foreground",
+                           "--vhost-user", "--socket", self.socket, "--pcap", self.capture, "--dns", "none")
         self.passt.until(lambda: listens(self.server.pid, self.socket), "passt listens")
 
     def crash(self):
@@ -76,9 +81,10 @@ class Host:
             assert self.passt.alive(), f"passt ended with {self.passt.process.returncode}; {self.passt.tail()}"
             self.passt.process.terminate()
             self.passt.wait()
-        assert self.server.alive(), self.server.tail()
+        for server in (self.server, self.web):
+            assert server.alive(), server.tail()
 
     def kill_all(self):
-        for child in (self.passt, self.server):
+        for child in (self.passt, self.web, self.server):
             if child is not None:
                 child.kill()

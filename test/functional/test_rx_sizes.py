@@ -52,6 +52,32 @@ def test_rx_all_sizes_in_extreme_class(bench_nohuge, room):
     check_counters(bench_nohuge, front, sent, rose, room)
 
 
+@pytest.mark.parametrize("room", [256, 512, 1024, 1536, 2048, 4096])
+def test_rx_sizes_that_fill_segments_NET_48(bench_nohuge, room):
+    """One byte less, as many, and 1, 4 and 5 more than 1, 2, 3, ... segments hold: the first holds the room, each other
+    one the header's bytes as well."""
+    sent = frames.frames(frames.filling(room, room + counts.HEADER))
+    front, rose = receive(bench_nohuge, sent, pools=(room + 128,))
+    check_counters(bench_nohuge, front, sent, rose, room)
+
+
+@pytest.mark.parametrize("queue_size", [16, 64, 256, 1024])
+def test_ring_sizes_trouble_009(bench_nohuge, queue_size):
+    """Rings of any size carry the longest frames both ways, and go round several times."""
+    sent = frames.frames([60, 1514, 9014, 9000] * queue_size)
+    back = bench_nohuge.back_end(sent, two_way=True)
+    front = bench_nohuge.front_end(queue_size=queue_size, loop=True)
+    bench_nohuge.connected(back)
+    before = front.xstats()
+    back.feed()
+    back.wait_stats(1, tx_packets=len(sent))
+    frames.assert_same(sent, back.output(), "looped back")
+    rose = counts.rises(before, front.xstats())
+    if bench_nohuge.driver.is_fit:
+        needed = sum(counts.segments(len(f), 2048) for f in sent)
+        assert rose == {**counts.received(sent, front.footprints(), [needed]), **counts.transmitted(sent)}
+
+
 def test_rx_without_mrg_rxbuf_trouble_004(bench):
     """Without merging each frame lies in one buffer, however long it is."""
     sent = frames.frames(frames.boundary_sizes())

@@ -38,8 +38,11 @@ def test_a_ping_through_the_driver(echo):
     wired.assert_sound()
 
 
-@pytest.mark.parametrize("name", [pytest.param(n, marks=[] if V1 in bits else pytest.mark.fit(
+each_layout = pytest.mark.parametrize("name", [pytest.param(n, marks=[] if V1 in bits else pytest.mark.fit(
     "devices without VERSION_1 are asked of net_virtio_fit only")) for n, bits in LAYOUTS.items()])
+
+
+@each_layout
 def test_header_layouts_NET_48_NET_49_trouble_033(echo, driver, name):
     """Every layout of the net header carries every size both ways, and what the driver sends has a header of zeros."""
     offer, options = layout(name)
@@ -48,6 +51,23 @@ def test_header_layouts_NET_48_NET_49_trouble_033(echo, driver, name):
     for frame in wired.round_trip(frames.frames(SIZES)):
         if driver.is_fit:  # num_buffers 0 in what is sent is asked of net_virtio_fit only
             assert frame.header_bytes == bytes(int(name[:2]))
+    wired.assert_sound()
+
+
+@each_layout
+def test_restart_with_each_header_layout_NET_49(echo, driver, name):
+    """Stopped and started, with the link down meanwhile, the port carries the same frames again."""
+    offer, options = layout(name)
+    wired = echo(offer, **options)
+    for _ in range(3):
+        assert wired.front.link_up()
+        wired.round_trip(frames.frames(SIZES))
+        wired.front.cmds("stop", "port stop 0")
+        assert not wired.front.link_up()
+        if driver.is_fit:  # asked of net_virtio_fit only: buffers come back when the port stops
+            assert wired.front.in_use() == [0]
+        wired.front.cmds("port start 0", "start")
+        wired.port.wait_ready()
     wired.assert_sound()
 
 

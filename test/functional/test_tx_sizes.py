@@ -7,9 +7,10 @@ from bench import counts, frames
 
 def transmit(bench, **front_end):
     """Frames come from a pcap file into the mbufs of the front end; the back end writes what it gets to another."""
-    sent = frames.frames(frames.boundary_sizes(), repeat=2)
+    sent = frames.frames(frames.boundary_sizes() + frames.filling(2048, 2048), repeat=2)
     back = bench.back_end()
-    front = bench.front_end(source=sent, queue_size=1024, start=False, **front_end)
+    # Mbufs for two full rings, and for the frames between them.
+    front = bench.front_end(source=sent, queue_size=1024, start=False, app=("--total-num-mbufs=4096",), **front_end)
     bench.connected(back)
     back.feed()
     before = front.xstats()
@@ -23,9 +24,10 @@ def transmit(bench, **front_end):
         assert (rose["tx_good_packets"], rose["tx_good_bytes"]) == (len(sent), sum(map(len, sent)))
 
 
-@pytest.mark.parametrize("mbuf", [pytest.param(9344, id="linear"), pytest.param(2176, id="chained")])
+@pytest.mark.parametrize("mbuf", [pytest.param(9344, id="linear"), pytest.param(2176, id="chained"),
+                                  pytest.param(384, id="chained_small")])
 def test_tx_all_sizes_NET_26_NET_43(bench, mbuf):
-    """60..9014 from one mbuf each, and from chains of up to 5."""
+    """60..9014 from one mbuf each, and from chains of up to 5 and up to 36."""
     transmit(bench, pools=(mbuf,))
 
 

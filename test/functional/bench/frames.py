@@ -35,6 +35,13 @@ def boundary_sizes():
     return sorted(sizes)
 
 
+def filling(first, further):
+    """Frame sizes from one byte less to five more than what each number of segments holds, where the first segment
+    holds `first` bytes and each other one `further`."""
+    ends = range(first, MAX_SIZE + 2, further)
+    return [s for end in ends for s in (end - 1, end, end + 1, end + 4, end + 5) if MIN_SIZE <= s <= MAX_SIZE]
+
+
 PATTERNS = 13  # different payload patterns
 
 

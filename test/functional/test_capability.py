@@ -49,36 +49,6 @@ def test_link_follows_the_back_end_trouble_083(bench_nohuge):
     assert front.port_stats()["RX-packets"] == 0
 
 
-@fit("connecting again after a restart by hand is asked of net_virtio_fit only")
-def test_stop_and_start_after_the_back_end_was_killed_trouble_083(bench_nohuge):
-    """With a new back end the port starts again by hand; frames, mbufs and open files are as before."""
-    sent = frames.frames([64, 1514, 9000], 20)
-    back = bench_nohuge.back_end(sent, two_way=True)
-    front = bench_nohuge.front_end(loop=True)
-    bench_nohuge.connected(back)
-    back.feed()
-    back.wait_stats(1, tx_packets=len(sent))
-    front.cmds("stop", "port stop 0", "port start 0", "start")
-    bench_nohuge.connected(back)
-    started, files = front.in_use(), front.open_fds()
-
-    bench_nohuge.kill(back)
-    front.wait_link(False)
-    front.cmds("stop", "port stop 0")
-    assert front.in_use() == [0]
-    bench_nohuge.socket.unlink()
-    again = bench_nohuge.back_end(sent, two_way=True, name="again")
-    front.cmd("port start 0")
-    front.wait_link(True)
-    front.cmd("start")
-    bench_nohuge.connected(again)
-    assert front.in_use() == started
-    assert front.open_fds() == files
-    again.feed()
-    again.wait_stats(1, tx_packets=len(sent))
-    frames.assert_same(sent, again.output(), "looped back")
-
-
 @pytest.mark.quick
 def test_statistics_equal_those_of_the_back_end_trouble_148(bench_nohuge):
     """Packets and bytes of both directions, then the same after a reset."""

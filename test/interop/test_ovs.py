@@ -98,7 +98,7 @@ def test_next_switch_is_used_after_a_restart_by_hand_trouble_083(switched):
     for port in (0, 2):
         front.wait_link(False, port)
         front.cmd(f"port stop {port}")
-    switched.switch.start()
+    switched.switch.start_daemon()
     for port in (0, 2):
         front.cmd(f"port start {port}")
         front.wait_link(True, port)

@@ -138,6 +138,7 @@ def test_next_back_end_is_used_after_a_restart_by_hand_trouble_083(bench):
     again = bench.back_end(sent, two_way=True, name="again")
     front.cmd("port start 0")
     front.wait_link(True)
+    assert front.in_use() == [256]  # a full ring
     front.cmd("start")
     bench.connected(again)
     assert front.open_fds() == files

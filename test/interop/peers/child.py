@@ -1,4 +1,4 @@
-"""A child process with a log, ended by its pid, that never outlives the tests."""
+"""Child processes with a log, ended by their pids, that never outlive the tests."""
 
 import subprocess
 
@@ -51,6 +51,22 @@ class Child:
         """As a crash would; does nothing when it has ended already."""
         self.process.kill()
         self.process.wait()
+
+
+class Peer:
+    """Context manager around children. A subclass has start(), which starts them, and kill_all(), which ends
+    what of them is still there, as a crash would."""
+
+    def __enter__(self):
+        try:
+            self.start()
+        except BaseException:
+            self.kill_all()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self.kill_all()
 
 
 def listens(pid, path):

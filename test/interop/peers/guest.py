@@ -12,7 +12,7 @@ from bench.scene import BackEnd
 from bench.testpmd import App, Eal
 from bench.memory import no_huge
 from peers import initramfs
-from peers.child import Child
+from peers.child import Child, Peer
 
 QEMU = "qemu-system-x86_64"
 PACKAGES = {QEMU: "qemu-system-x86", "busybox": "busybox-static", "ping": "iputils-ping"}
@@ -37,15 +37,15 @@ def missing_reason():
     return None
 
 
-class Guest:
-    """Context manager: booted when entered. `socket` is the back end of its eth0, `device` are further properties of
+class Guest(Peer):
+    """Booted when entered. `socket` is the back end of its eth0, `device` are further properties of
     that: mrg_rxbuf="off", for one."""
 
     def __init__(self, folder, socket, core, **device):
         self.folder, self.socket, self.core, self.device = folder, socket, core, device
         self.qemu = None
 
-    def __enter__(self):
+    def start(self):
         archive = self.folder / "initramfs"
         archive.write_bytes(initramfs.build(TREE, MODULES, shutil.which("busybox"), shutil.which("ping")))
         properties = "".join(f",{name}={value}" for name, value in self.device.items())
@@ -61,15 +61,7 @@ class Guest:
             # Vectors of a vhost-user device are wired through KVM; without it QEMU 7.2 ends with SIGSEGV.
             "-device", f"virtio-net-pci,netdev=net,romfile=,disable-legacy=on,vectors=0{properties}",
             stdin=subprocess.PIPE)
-        try:
-            self.qemu.until(lambda: initramfs.READY in self.qemu.log(), "the guest has booted", BOOT_SECONDS)
-        except BaseException:
-            self.kill_all()
-            raise
-        return self
-
-    def __exit__(self, *_):
-        self.kill_all()
+        self.qemu.until(lambda: initramfs.READY in self.qemu.log(), "the guest has booted", BOOT_SECONDS)
 
     def run(self, command, seconds=60.0):
         """What a command prints in the guest; fails when its exit code is not 0."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from bench import frames
 from bench.scene import PATIENT, Bench, FrontEnd
 from bench.wait import until
-from peers.child import Child, listens
+from peers.child import Child, Peer, listens
 
 DAEMON = "/usr/lib/openvswitch-switch-dpdk/ovs-vswitchd-dpdk"
 SCHEMA = "/usr/share/openvswitch/vswitch.ovsschema"
@@ -34,8 +34,8 @@ def missing_reason():
     return None
 
 
-class Switch:
-    """Context manager: started when entered. stop() ends it in order, leaving ends what is left."""
+class Switch(Peer):
+    """Started when entered. stop() ends it in order, leaving ends what is left."""
 
     def __init__(self, folder, core):
         self.folder, self.core = folder, core
@@ -44,19 +44,11 @@ class Switch:
         self.env = {**os.environ, "OVS_RUNDIR": str(self.run), "OVS_LOGDIR": str(self.logs),
                     "OVS_DBDIR": str(folder), "OVS_SYSCONFDIR": str(folder), "RUNTIME_DIRECTORY": str(folder / "rt")}
 
-    def __enter__(self):
+    def start(self):
         for needed in (self.run, self.logs, self.folder / "rt"):
             needed.mkdir(parents=True)
-        try:
-            self._start_database()
-            self.start()
-        except BaseException:
-            self.kill_all()
-            raise
-        return self
-
-    def __exit__(self, *_):
-        self.kill_all()
+        self._start_database()
+        self.start_daemon()
 
     def _start_database(self):
         file = self.folder / "conf.db"
@@ -71,8 +63,8 @@ class Switch:
         self.vsctl("--no-wait", "set", "Open_vSwitch", ".", "other_config:dpdk-init=true",
                    f"other_config:pmd-cpu-mask={1 << self.core:#x}", f'other_config:dpdk-extra="{eal}"')
 
-    def start(self):
-        """Starts the switch, with the bridge of before if there was one; returns when its ports listen."""
+    def start_daemon(self):
+        """Starts the switch itself, with the bridge of before if there was one; returns when its ports listen."""
         # What a killed switch leaves behind would be taken for the new one's, or refused by it.
         for left in (*self.run.glob("vu?"), *self.run.glob("br0.*"), *self.run.glob("vswitchd.ctl")):
             left.unlink()

@@ -12,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from peers.child import Child, listens
+from peers.child import Child, Peer, listens
 
 BINARY_VARIABLE = "FIT_PASST"
 PORT, WEB_PORT = 7200, 7080
@@ -33,9 +33,8 @@ def missing_reason(binary):
     return None
 
 
-class Host:
-    """Context manager: passt, the server of datagrams and one of the files in `files`, started when entered. Leaving
-    ends what is left."""
+class Host(Peer):
+    """passt, a server of datagrams and one of the files in `files`, started when entered."""
 
     def __init__(self, work, binary, core):
         self.work, self.binary, self.core = work, binary, core
@@ -43,18 +42,7 @@ class Host:
         self.files, self.capture = work / "files", work / "captures/passt.pcap"
         self.server = self.web = self.passt = None
 
-    def __enter__(self):
-        try:
-            self._start()
-        except BaseException:
-            self.kill_all()
-            raise
-        return self
-
-    def __exit__(self, *_):
-        self.kill_all()
-
-    def _start(self):
+    def start(self):
         self.server = Child(self.work / "udp_server.log", "unshare", "-n", sys.executable,
                             Path(__file__).with_name("udp_server.py"), PORT)
         self.server.until(lambda: "ready" in self.server.log(), "the server is ready")

@@ -7,12 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from peers.child import Child
+from peers.child import Child, Peer
 from peers.wire_end import KERNEL, WIRE
 
 
-class Wire:
-    """Context manager around the namespace. `enter` before a command line runs that inside."""
+class Wire(Peer):
+    """The namespace, there while entered. `enter` before a command line runs that inside."""
 
     interface = WIRE
 
@@ -20,18 +20,14 @@ class Wire:
         self.folder, self.mtu, self.args = folder, mtu, (address, mtu, longest)
         self.child = None
 
-    def __enter__(self):
+    def start(self):
         self.child = Child(self.folder / "wire.log", "unshare", "-n", sys.executable,
                            Path(__file__).with_name("wire_end.py"), *self.args)
-        try:
-            self.child.until(lambda: "ready" in self.child.log(), "the wire is there")
-        except BaseException:
-            self.child.kill()
-            raise
-        return self
+        self.child.until(lambda: "ready" in self.child.log(), "the wire is there")
 
-    def __exit__(self, *_):
-        self.child.kill()
+    def kill_all(self):
+        if self.child is not None:
+            self.child.kill()
 
     @property
     def enter(self):

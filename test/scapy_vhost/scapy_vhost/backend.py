@@ -2,27 +2,24 @@
 
 import contextlib
 import os
-import select
 import socket
 import threading
 from collections import deque
 from dataclasses import dataclass, field
 
-from .connection import Closed, Connection, check_length, close_all, connect, listener
+from .connection import check_length
 from .control import ControlQueue
 from .datapath import Completion, DataPath
 from .device import Device
-from .errors import ProtocolError, VhostError
+from .event_loop import EventLoop
 from .features import Feature, ProtocolFeature, mask
-from .knobs import Fault, Knobs, wait_until
+from .knobs import Knobs, wait_until
 from .log import EventLog
 from .message import name_of
 from .net_header import NetConfig
 
 DEFAULT_FEATURES = mask(Feature.VERSION_1, Feature.MRG_RXBUF)
 DEFAULT_PROTOCOL = mask(ProtocolFeature.MQ, ProtocolFeature.REPLY_ACK, ProtocolFeature.STATUS)
-BUSY_POLL = 0.002  # seconds between looks at rings whose driver may not notify
-IDLE_POLL = 0.05
 
 
 @dataclass
@@ -58,63 +55,59 @@ class Backend:
         self.offer = offer or Offer()
         self.log = EventLog()
         self.knobs = Knobs()
-        self.connections = 0
         self.lock = threading.RLock()
         self.arrived = -1  # while it runs: an eventfd that counts the frames that wait
         self.frames = deque()  # sent by the driver, over all connections
-        self.error = None
         self._capture = None
         self._completion = {"rx": Completion.AT_ONCE, "tx": Completion.AT_ONCE}
         self._kicks_wanted = {}  # by queue index; the others: wanted
-        self._connection = None
-        self._stop = threading.Event()
-        self._wake = self._wake_end = -1
-        self._thread = threading.Thread(target=self._run, name="vhost-user back end", daemon=True)
-        self._listener = None
-        self._new_device()
+        self._loop = EventLoop(self)
+        self.new_device()
 
     def __enter__(self):
-        if self._thread.ident is not None:
+        if self._loop.began:
             raise RuntimeError(f"the back end on {self.path} ran already: make another one")
-        if self.server:
-            self._listener = listener(self.path)
-            self._listener.settimeout(IDLE_POLL)
+        self._loop.listen()
         self.arrived = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_SEMAPHORE)
-        self._wake, self._wake_end = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-        self._thread.start()
+        self._loop.start()
         return self
 
     def __exit__(self, kind, value, trace):
         self.stop()
-        if self.error is not None and kind is None:
-            raise self._ended() from self.error
+        if self._loop.error is not None and kind is None:
+            raise self._ended() from self._loop.error
 
     def stop(self):
         """Nothing happens when it is stopped already."""
         if self.arrived < 0:
             return
-        self._stop.set()
-        os.write(self._wake_end, b"x")
-        self._thread.join(10)
-        if self._thread.is_alive():
-            raise RuntimeError("the back end's thread hangs")
-        if self._listener is not None:
-            self._listener.close()
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(self.path)
-        for fd in (self._wake, self._wake_end, self.arrived):
-            os.close(fd)
-        self.arrived = self._wake = self._wake_end = -1
+        self._loop.stop()
+        os.close(self.arrived)
+        self.arrived = -1
 
     def check(self):
         """Raises when it does not run: waiting has no sense then."""
-        if self.error is not None:
-            raise self._ended() from self.error
+        if self._loop.error is not None:
+            raise self._ended() from self._loop.error
         if self.arrived < 0:
             raise RuntimeError(f"the back end on {self.path} does not run: it is stopped or was never started")
 
     def _ended(self):
-        return RuntimeError(f"the back end's thread ended: {self.error!r}")
+        return RuntimeError(f"the back end's thread ended: {self._loop.error!r}")
+
+    def new_device(self):
+        """For the connection that begins: what one front end set holds for no other."""
+        with self.lock:
+            self.device = Device(self.offer, self.knobs, self.log)
+            self.data = DataPath(self.device, self.log, self._completion, self.frames, capture=self._capture)
+            self.control = ControlQueue(self.device, self.knobs, self.log)
+            for index, wanted in self._kicks_wanted.items():
+                self.device.queues[index].want_kicks(wanted)
+
+    @property
+    def connections(self):
+        """How many there were, with the one that is served."""
+        return self._loop.connections
 
     # -- what tests ask --------------------------------------------------------------------------
 
@@ -122,7 +115,7 @@ class Backend:
         """Whether both queues of a pair may carry frames."""
         with self.lock:
             rx, tx = self._queue(2 * pair), self._queue(2 * pair + 1)
-            return self._connection is not None and self.device.driver_ok and rx.ready and tx.ready
+            return self._loop.connection is not None and self.device.driver_ok and rx.ready and tx.ready
 
     def wait_ready(self, seconds=20.0, pair=0):
         """The driver may set DRIVER_OK long before the application makes buffers available or forwards."""
@@ -136,16 +129,16 @@ class Backend:
         def delivered():
             self.check()
             with self.lock:
-                return self._connection is not None and self.data.deliver(data, header, pair, splits, claims)
+                return self._loop.connection is not None and self.data.deliver(data, header, pair, splits, claims)
         wait_until(delivered, seconds, f"no receive buffers for {len(data)} bytes on queue pair {pair}",
                    lambda: self.why(pair))
 
     def why(self, pair=0):
         """What is missing for frames on this pair, in words."""
         with self.lock:
-            if self._connection is None and self.connections:
+            if self._loop.connection is None and self.connections:
                 return f"the last connection on {self.path} has ended"
-            if self._connection is None:
+            if self._loop.connection is None:
                 return f"no driver has connected to {self.path}" if self.server else f"nobody listens on {self.path}"
             queues = [self._queue(2 * pair), self._queue(2 * pair + 1)]
             if any(queue.broken for queue in queues):
@@ -221,7 +214,7 @@ class Backend:
     def kill(self):
         """Closes the connection without a word; the next front end may come, and ready() is about that."""
         with self.lock:
-            connection, self._connection = self._connection, None
+            connection, self._loop.connection = self._loop.connection, None
             if connection is not None:
                 connection.sock.shutdown(socket.SHUT_RDWR)
 
@@ -236,116 +229,3 @@ class Backend:
         if ring is None:
             raise ValueError(f"queue {index} has no ring: {self.why(index // 2)}")
         return ring
-
-    # -- the thread ------------------------------------------------------------------------------
-
-    def _new_device(self):
-        with self.lock:
-            self.device = Device(self.offer, self.knobs, self.log)
-            self.data = DataPath(self.device, self.log, self._completion, self.frames, capture=self._capture)
-            self.control = ControlQueue(self.device, self.knobs, self.log)
-            for index, wanted in self._kicks_wanted.items():
-                self.device.queues[index].want_kicks(wanted)
-
-    def _run(self):
-        try:
-            while not self._stop.is_set():
-                sock = self._accept()
-                if sock is None:
-                    continue
-                self.connections += 1
-                self.log.add("connect", f"connection {self.connections}")
-                connection = Connection(sock)
-                with self.lock:
-                    self._new_device()
-                    self._connection = connection
-                try:
-                    self._serve(connection)
-                finally:
-                    with self.lock:
-                        connection.close()
-                        self._connection = None
-                        self.device.close()
-                self.log.add("disconnect", f"connection {self.connections}")
-        except BaseException as error:  # raised by check() and __exit__: a thread cannot fail a test by itself
-            self.error = error
-
-    def _accept(self):
-        if not self.server:
-            sock = connect(self.path)
-            if sock is None:
-                self._stop.wait(IDLE_POLL)
-            return sock
-        try:
-            return self._listener.accept()[0]
-        except TimeoutError:
-            return None
-
-    def _serve(self, connection):
-        queues = self.device.queues.values()
-        while not self._stop.is_set():
-            kicks = [queue.kick for queue in queues if queue.kick is not None]
-            wait = BUSY_POLL if any(queue.ready for queue in queues) else IDLE_POLL
-            found, _, _ = select.select([connection, self._wake, *kicks], [], [], wait)
-            if connection in found and not self._one_message(connection):
-                return
-            self._look_at_rings()
-
-    def _one_message(self, connection):
-        """False: the connection is over."""
-        try:
-            message = connection.receive()
-        except Closed:
-            return False
-        except ProtocolError as error:
-            # Where the next message begins is not known any more.
-            self.log.add("fault", str(error))
-            return False
-        self.log.add("message", str(message), message)
-        fault = self.knobs.before(message.request, self._stop)
-        if fault in (Fault.CLOSE, Fault.SILENCE):
-            close_all(message.fds)
-            return fault is Fault.SILENCE and self._swallow(connection)
-        try:
-            with self.lock:
-                answer = self.device.handle(message)
-        except VhostError as error:
-            self.log.add("fault", str(error))
-            answer, refused = None, True
-        else:
-            refused = False
-        return self._answer(connection, message, answer, refused, fault)
-
-    def _answer(self, connection, message, answer, refused, fault):
-        if answer is None:
-            if not (message.needs_reply and self.device.protocol_accepted >> ProtocolFeature.REPLY_ACK & 1):
-                return True
-            value = self.knobs.acknowledgement(message.request) or int(refused)
-            answer = value.to_bytes(8, "little")
-        self.log.add("reply", f"{message.name} {answer[:40].hex(' ', 4)}", message.request)
-        try:
-            return self.knobs.send_reply(connection, message.request, answer, fault)
-        except OSError:
-            return False
-
-    def _swallow(self, connection):
-        """Takes whatever comes until the front end gives up."""
-        connection.sock.settimeout(IDLE_POLL)
-        while not self._stop.is_set():
-            try:
-                if not connection.sock.recv(4096):
-                    return False
-            except TimeoutError:
-                continue
-            except ConnectionError:
-                return False
-        return False
-
-    def _look_at_rings(self):
-        with self.lock:
-            for queue in self.device.queues.values():
-                queue.take_kick()
-            count = self.data.collect()
-            self.control.serve()
-            if count:
-                os.eventfd_write(self.arrived, count)

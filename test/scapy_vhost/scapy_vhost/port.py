@@ -3,7 +3,6 @@ AnsweringMachine work straight against it."""
 
 import contextlib
 import os
-import select
 import time
 
 from scapy.layers.l2 import Ether
@@ -13,6 +12,7 @@ from scapy.supersocket import SuperSocket
 from . import checksum, segment
 from .backend import Backend
 from .net_header import NetHeader
+from .polling import readable
 
 
 class VhostPort(SuperSocket):
@@ -74,7 +74,7 @@ class VhostPort(SuperSocket):
         while True:
             self.backend.check()
             left = max(deadline - time.monotonic(), 0)
-            if not select.select([self.backend.arrived], [], [], left)[0]:
+            if not readable([self.backend.arrived], left):
                 self.backend.check()
                 why = "" if self.backend.ready(self.pair) else f": {self.backend.why(self.pair)}"
                 raise TimeoutError(f"the driver sent no frame within {seconds:g} s{why}")

@@ -1,12 +1,12 @@
 """One virtqueue of the device: what the front end said about it, its ring and its two eventfds."""
 
 import os
-import select
 from contextlib import contextmanager
 
 from .errors import VhostError
 from .features import Feature
 from .packed import PackedRing
+from .polling import readable
 from .split import SplitRing
 
 
@@ -85,7 +85,7 @@ class Queue:
 
     def take_kick(self):
         """Whether the driver notified since the last call."""
-        if self.kick is None or not select.select([self.kick], [], [], 0)[0]:
+        if self.kick is None or not readable([self.kick], 0):
             return False
         count = int.from_bytes(os.read(self.kick, 8), "little")
         self.log.add("kick", f"queue {self.index}, {count} times", self.index)

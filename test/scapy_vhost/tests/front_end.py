@@ -10,6 +10,12 @@ import struct
 GUEST, USER = 0x1_0000_0000, 0x7F00_0000_0000  # two address spaces that are not each other's
 SIZE = 1 << 20
 
+RX, TX, CONTROL = 0x10000, 0x20000, 0x30000  # where the rings of queues 0, 1 and 2 lie
+BUFFERS = 0x40000
+VERSION_1, MRG_RXBUF, WITH_PROTOCOL_FEATURES = 1 << 32, 1 << 15, 1 << 30
+MERGEABLE = VERSION_1 | MRG_RXBUF | WITH_PROTOCOL_FEATURES
+REPLY_ACK, STATUS = 1 << 3, 1 << 16
+
 
 class FrontEnd:
     def __init__(self, path=None, sock=None):
@@ -92,3 +98,16 @@ class FrontEnd:
         ring = start + 0x8000
         index, = struct.unpack_from("<H", self.memory, ring + 2)
         return index, [struct.unpack_from("<II", self.memory, ring + 4 + 8 * i) for i in range(count)]
+
+
+def bring_up(front, features=MERGEABLE, protocol=REPLY_ACK | STATUS):
+    """As far as DRIVER_OK, with queues 0 and 1."""
+    front.ask_u64(1)
+    front.ask_u64(15)
+    front.send(16, struct.pack("=Q", protocol))
+    front.send(3)
+    front.send(2, struct.pack("=Q", features))
+    front.share_memory()
+    front.set_up_queue(0, 16, RX)
+    front.set_up_queue(1, 16, TX)
+    front.send(39, struct.pack("=Q", 0xF))

@@ -4,14 +4,13 @@ import os
 import threading
 
 import pytest
-from front_end import FrontEnd
+from front_end import BUFFERS, RX, TX, FrontEnd, bring_up
 from scapy.layers.inet import ICMP, IP, UDP
 from scapy.layers.l2 import ARP, ARP_am, Ether
 from scapy.packet import Raw
 from scapy.utils import rdpcap
 from scapy_vhost import Backend, Capture, VhostPort
 from scapy_vhost.device import Device
-from test_backend import BUFFERS, RX, TX, bring_up
 
 SLOT = 2048
 

@@ -86,6 +86,9 @@ class DataPath:
         """(chain, what goes into it, what its used element says) for each chain."""
         if header.num_buffers is None:
             header = replace(header, num_buffers=len(chains))  # a copy: the caller may send it again
+        if (header.hash_value or header.hash_report) and self.header_size < 20:
+            raise ValueError(f"hash_value {header.hash_value:#x} and hash_report {int(header.hash_report)} in a header "
+                             f"of {self.header_size} bytes: only that of HASH_REPORT has room, which was not accepted")
         rest = header.pack(self.header_size) + data
         if splits and (min(splits) < 0 or sum(splits) > len(rest)):
             raise ValueError(f"splits {list(splits)} of {self.header_size} bytes of header and {len(data)} of frame")

@@ -1,5 +1,6 @@
 """The header in front of every frame in a ring, and the configuration space of a network device."""
 
+import enum
 import struct
 from dataclasses import dataclass
 
@@ -17,6 +18,21 @@ def _packed(form, what, fields):
     except struct.error as error:
         said = ", ".join(f"{name} {value}" for name, value in fields.items())
         raise ValueError(f"{what} of {said}: {error}") from None
+
+
+class HashReport(enum.IntEnum):
+    """VIRTIO 1.3, 5.1.6.4.5: over what hash_value was computed. Any other number may be sent as well."""
+
+    NONE = 0
+    IPV4 = 1
+    TCPV4 = 2
+    UDPV4 = 3
+    IPV6 = 4
+    TCPV6 = 5
+    UDPV6 = 6
+    IPV6_EX = 7
+    TCPV6_EX = 8
+    UDPV6_EX = 9
 
 
 @dataclass
@@ -42,7 +58,7 @@ class NetHeader:
     csum_offset: int = 0
     num_buffers: int | None = 0  # None: whoever puts the frame into buffers counts them
     hash_value: int = 0
-    hash_report: int = 0
+    hash_report: int = HashReport.NONE
 
     @staticmethod
     def size_for(accepted):

@@ -11,7 +11,7 @@ from scapy.supersocket import SuperSocket
 
 from . import checksum, segment
 from .backend import Backend
-from .net_header import NetHeader
+from .net_header import HashReport, NetHeader
 from .polling import readable
 
 
@@ -42,31 +42,36 @@ class VhostPort(SuperSocket):
         self.backend.wait_ready(seconds, self.pair)
         return self
 
-    def send(self, packet, *, gso=None, csum=False, header=None, splits=None,
-             claims=None, seconds=5.0):
+    def send(self, packet, *, gso=None, csum=False, hash_value=0, hash_report=HashReport.NONE, header=None,
+             splits=None, claims=None, seconds=5.0):
         """One frame into the driver's receive queue; bytes of it.
 
         gso: bytes of payload a segment, the frame then goes in one piece as a device with TSO or USO
-        would send it. csum: its checksum is left to the receiver. header: a NetHeader to send as it
-        is; num_buffers None is counted. splits: bytes written into each buffer, the header's among them;
-        claims: what the used elements say of that. TimeoutError without buffers for so long."""
+        would send it. csum: its checksum is left to the receiver. hash_value, hash_report: what the header says of
+        the frame when HASH_REPORT was accepted. header: a NetHeader to send as it is; num_buffers None is counted.
+        splits: bytes written into each buffer, the header's among them; claims: what the used elements say of that.
+        TimeoutError without buffers for so long."""
         if isinstance(packet, int):
             raise TypeError(f"a packet or bytes, not {packet!r}")  # bytes() of it are so many zeros
-        if header is not None and (csum or gso is not None):
-            raise ValueError("csum and gso make the header by themselves: give a header, or them")
+        if header is not None and (csum or gso is not None or hash_value or hash_report):
+            raise ValueError("csum, gso and the hash make the header by themselves: give a header, or them")
         data = bytes(packet)
-        header = header or NetHeader(num_buffers=None)
-        if gso is not None:
-            data, header = segment.tso_request(data, gso)
-            header.num_buffers = None
-        elif csum:
-            data, start, offset = checksum.request(data)
-            header = NetHeader(flags=NetHeader.NEEDS_CSUM, csum_start=start, csum_offset=offset,
-                               num_buffers=None)
+        if header is None:
+            data, header = self._offloaded(data, gso, csum)
+            header.num_buffers, header.hash_value, header.hash_report = None, hash_value, hash_report
         self.backend.send(data, header, self.pair, splits=splits, claims=claims, seconds=seconds)
         if hasattr(packet, "sent_time"):
             packet.sent_time = time.time()
         return len(data)
+
+    @staticmethod
+    def _offloaded(data, gso, csum):
+        if gso is not None:
+            return segment.tso_request(data, gso)
+        if not csum:
+            return data, NetHeader()
+        data, start, offset = checksum.request(data)
+        return data, NetHeader(flags=NetHeader.NEEDS_CSUM, csum_start=start, csum_offset=offset)
 
     def take(self, seconds=5.0):
         """The next Frame that the driver sent, with header and buffer lengths. TimeoutError."""

@@ -14,7 +14,10 @@ RX, TX, CONTROL = 0x10000, 0x20000, 0x30000  # where the rings of queues 0, 1 an
 BUFFERS = 0x40000
 VERSION_1, MRG_RXBUF, WITH_PROTOCOL_FEATURES = 1 << 32, 1 << 15, 1 << 30
 MERGEABLE = VERSION_1 | MRG_RXBUF | WITH_PROTOCOL_FEATURES
+RING_PACKED = 1 << 34
 REPLY_ACK, STATUS = 1 << 3, 1 << 16
+FRESH_PACKED = 0x80008000  # SET_VRING_BASE: both at slot 0, both wrap counters 1
+AVAIL, USED = 0x80, 0x8000
 
 
 class FrontEnd:
@@ -71,13 +74,13 @@ class FrontEnd:
         region = struct.pack("=QQQQ", GUEST, SIZE, USER, 0)
         self.send(5, struct.pack("=II", 1, 0) + region, [self.fd])
 
-    def set_up_queue(self, index, size, start, split_areas=(0, 0x4000, 0x8000)):
-        """Rings at USER + start; enabled."""
-        desc, driver, device = (USER + start + area for area in split_areas)
+    def set_up_queue(self, index, size, start, base=0):
+        """The descriptor area at USER + start, the driver and the device area behind it; enabled."""
+        desc, driver, device = (USER + start + area for area in (0, 0x4000, 0x8000))
         self.kicks[index] = os.eventfd(0, os.EFD_NONBLOCK)
         self.calls[index] = os.eventfd(0, os.EFD_NONBLOCK)
         self.send(8, struct.pack("=II", index, size))
-        self.send(10, struct.pack("=II", index, 0))
+        self.send(10, struct.pack("=II", index, base))
         self.send(9, struct.pack("=IIQQQQ", index, 0, desc, device, driver, 0))
         self.send(12, struct.pack("=Q", index), [self.kicks[index]])
         self.send(13, struct.pack("=Q", index), [self.calls[index]])
@@ -92,6 +95,14 @@ class FrontEnd:
         for number, head in enumerate(heads):
             struct.pack_into("<H", self.memory, ring + 4 + 2 * ((before + number) % size), head)
         struct.pack_into("<H", self.memory, ring + 2, before + len(heads))
+
+    def post_packed(self, start, place, address, length, flags, buffer_id):
+        """An available descriptor of the first lap of a packed ring."""
+        self.post(start, place, address, length, buffer_id, flags | AVAIL)
+
+    def used_packed(self, start, place):
+        """(length, buffer id, flags)"""
+        return struct.unpack_from("<IHH", self.memory, start + 16 * place + 8)
 
     def used(self, start, count):
         """(index, [(id, length), ...])"""
@@ -108,6 +119,7 @@ def bring_up(front, features=MERGEABLE, protocol=REPLY_ACK | STATUS):
     front.send(3)
     front.send(2, struct.pack("=Q", features))
     front.share_memory()
-    front.set_up_queue(0, 16, RX)
-    front.set_up_queue(1, 16, TX)
+    base = FRESH_PACKED if features & RING_PACKED else 0
+    front.set_up_queue(0, 16, RX, base)
+    front.set_up_queue(1, 16, TX, base)
     front.send(39, struct.pack("=Q", 0xF))

@@ -58,17 +58,19 @@ class Chain:
             raise RingError(f"chain {self.id}: {size} bytes at offset {offset} do not fit into"
                             f" {self.writable()} device-writable bytes")
         source = memoryview(data)
-        for view in self._writable_views(offset, size):
-            view[:] = source[:len(view)]
-            source = source[len(view):]
+        for address, length in self._writable_parts(offset, size):
+            self.memory.view(address, length)[:] = source[:length]
+            self.memory.mark(address, length)
+            source = source[length:]
         return size
 
-    def _writable_views(self, offset: int, size: int) -> Iterator[memoryview]:
+    def _writable_parts(self, offset: int, size: int) -> Iterator[tuple[int, int]]:
+        """Guest address and length."""
         for buffer in self.buffers:
             if not buffer.writable:
                 continue
             part = min(buffer.length - offset, size)
             if part > 0:
-                yield self.memory.view(buffer.address + offset, part)
+                yield buffer.address + offset, part
                 size -= part
             offset = max(offset - buffer.length, 0)

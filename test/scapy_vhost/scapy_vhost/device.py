@@ -1,13 +1,15 @@
 """The device of one connection: what vhost-user messages make of it (the state machine)."""
 
 import ctypes
+import os
 import socket
 
 from .connection import close_all
+from .dirty_log import DirtyLog
 from .errors import ProtocolError
-from .features import Feature, ProtocolFeature
-from .memory import SharedMemory
-from .message import (RING_INDEX_MASK, RING_NO_FD, VERSION, BackendRequest, ConfigHead, Header, Request,
+from .features import Feature, ProtocolFeature, mask
+from .memory import SharedMemory, shared
+from .message import (RING_INDEX_MASK, RING_NO_FD, VERSION, BackendRequest, ConfigHead, Header, LogArea, Request,
                       RingAddresses, RingState, u64)
 from .queue import Queue
 
@@ -35,6 +37,7 @@ class Device:
         if self.channel is not None:
             self.channel.close()
             self.channel = None
+        self.memory.close()
 
     # -- what the data path asks -----------------------------------------------------------------
 
@@ -78,9 +81,9 @@ class Device:
         extra = wanted & ~self.offered
         if extra:
             self.log.add("fault", f"SET_FEATURES has bits that were not offered: {extra:#x}")
-        if self.status & FEATURES_OK and (wanted ^ self.accepted) & ~TRANSPORT_FEATURES:
+        if self.status & FEATURES_OK and (wanted ^ self.accepted) & ~(TRANSPORT_FEATURES | mask(Feature.LOG_ALL)):
             self.log.add("fault", f"SET_FEATURES {wanted:#x} after FEATURES_OK with {self.accepted:#x}")
-        self.accepted = wanted
+        self.accept(wanted)
         # Without bit 30 there is no SET_VRING_ENABLE and all rings are enabled.
         if not wanted & TRANSPORT_FEATURES:
             for queue in self.queues.values():
@@ -102,7 +105,8 @@ class Device:
         return None
 
     def on_reset_device(self, _):
-        self.accepted, self.status = 0, 0
+        self.status = 0
+        self.accept(0)
 
     def on_get_queue_num(self, _):
         return u64(self.offer.queue_pairs)
@@ -120,15 +124,13 @@ class Device:
         self.start_queues()
 
     def on_add_mem_reg(self, message):
-        if len(message.fds) != 1:
-            close_all(message.fds)
-            raise ProtocolError(f"ADD_MEM_REG came with {len(message.fds)} file descriptors, not one")
+        fd = self.one_fd(message)
         try:
             region = message.region()
         except ProtocolError:
-            close_all(message.fds)
+            os.close(fd)
             raise
-        self.memory.add(region, message.fds[0])
+        self.memory.add(region, fd)
 
     def on_rem_mem_reg(self, message):
         close_all(message.fds)
@@ -139,7 +141,7 @@ class Device:
         if status and status & self.status != self.status:
             self.log.add("fault", f"SET_STATUS {status:#x} drops bits of {self.status:#x}")
         if status == 0:
-            self.accepted = 0
+            self.accept(0)
         self.status = status
         if self.knobs.refuses_features_ok:
             self.status &= ~FEATURES_OK
@@ -163,7 +165,7 @@ class Device:
 
     def on_set_vring_addr(self, message):
         addresses = message.layout(RingAddresses)
-        self.queue(addresses.index, message).addresses = addresses
+        self.queue(addresses.index, message).set_addresses(addresses)
         self.start_queues()
 
     def on_get_vring_base(self, message):
@@ -186,17 +188,30 @@ class Device:
         self.queue(state.index, message).enabled = bool(state.num)
 
     def on_set_backend_req_fd(self, message):
-        if len(message.fds) != 1:
-            close_all(message.fds)
-            raise ProtocolError(f"SET_BACKEND_REQ_FD came with {len(message.fds)} file descriptors, not one")
+        fd = self.one_fd(message)
         try:
-            channel = socket.socket(fileno=message.fds[0])
+            channel = socket.socket(fileno=fd)
         except OSError as error:
-            close_all(message.fds)
+            os.close(fd)
             raise ProtocolError(f"SET_BACKEND_REQ_FD: {error.strerror}") from None
         if self.channel is not None:
             self.channel.close()
         self.channel = channel
+
+    def on_set_log_base(self, message):
+        fd = self.one_fd(message)
+        try:
+            if not self.protocol_accepted >> ProtocolFeature.LOG_SHMFD & 1:
+                raise ProtocolError("SET_LOG_BASE without LOG_SHMFD, and a log is shared in no other way here")
+            where = message.layout(LogArea)
+            area = shared(fd, where.mmap_offset, where.size, "the dirty log")
+        finally:
+            os.close(fd)
+        self.memory.dirty_log = DirtyLog(area, self.log)
+        return b""  # the document has no payload for it
+
+    def on_set_log_fd(self, message):
+        self.memory.set_log_fd(self.one_fd(message))
 
     def on_get_config(self, message):
         head, size = self.config_head(message)
@@ -219,6 +234,12 @@ class Device:
             raise ProtocolError(f"{message.name}: queue {index} of {len(self.queues)}")
         return self.queues[index]
 
+    def one_fd(self, message):
+        if len(message.fds) != 1:
+            close_all(message.fds)
+            raise ProtocolError(f"{message.name} came with {len(message.fds)} file descriptors, not one")
+        return message.fds[0]
+
     def take_fd(self, message, which):
         value = message.u64()
         if bool(value & RING_NO_FD) == bool(message.fds) or len(message.fds) > 1:
@@ -237,6 +258,10 @@ class Device:
             raise ProtocolError(f"{message.name}: the payload has {len(message.payload)} bytes")
         head = ConfigHead.from_buffer_copy(message.payload)
         return head, min(head.size, len(message.payload) - ctypes.sizeof(ConfigHead))
+
+    def accept(self, features):
+        self.accepted = features
+        self.memory.logging = self.has(Feature.LOG_ALL)
 
     def start_queues(self):
         if self.memory.regions:

@@ -14,6 +14,7 @@ NEED_REPLY = 1 << 3
 # SET_VRING_KICK, CALL and ERR: the queue's index, and a bit that says that no fd comes with it.
 RING_INDEX_MASK = 0xFF
 RING_NO_FD = 1 << 8
+RING_LOG = 1 << 0  # VHOST_VRING_F_LOG of SET_VRING_ADDR: `log` is valid
 LARGEST_PAYLOAD = 4096
 MOST_FDS = 8
 
@@ -83,6 +84,11 @@ class Region(ctypes.Structure):
     _pack_ = 1
     _fields_ = [("guest_address", ctypes.c_uint64), ("size", ctypes.c_uint64),
                 ("user_address", ctypes.c_uint64), ("mmap_offset", ctypes.c_uint64)]
+
+
+class LogArea(ctypes.Structure):
+    _pack_ = 1
+    _fields_ = [("size", ctypes.c_uint64), ("mmap_offset", ctypes.c_uint64)]
 
 
 class ConfigHead(ctypes.Structure):

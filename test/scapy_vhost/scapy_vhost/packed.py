@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from .chain import Buffer, Chain
 from .ring import LARGEST_QUEUE, Ring
-from .words import DESCRIPTOR, INDIRECT, NEXT, WRITE, words16, words32
+from .words import DESCRIPTOR, DESCRIPTOR_BYTES, INDIRECT, NEXT, WRITE, words16, words32
 
 AVAIL = 0x80
 USED = 0x8000
@@ -77,7 +77,7 @@ class PackedRing(Ring):
         """
         slot = self._used[0]
         self._kept[slot] = None
-        self._words[8 * slot + 7] = self._store_element(slot, id & 0xFFFF, written)
+        self._store_flags(slot, self._store_element(slot, id & 0xFFFF, written))
 
     def set_used_index(self, index: int) -> None:
         """Only a split ring has one."""
@@ -154,15 +154,19 @@ class PackedRing(Ring):
             if head_flags is None:
                 head_flags = flags
             else:
-                self._words[8 * slot + 7] = flags
+                self._store_flags(slot, flags)
             self._used = self._after(self._used, step)
-        self._words[8 * head + 7] = head_flags
+        self._store_flags(head, head_flags)
 
     def _store_element(self, slot: int, buffer_id: int, written: int) -> int:
         # 2.8.4: without WRITE the driver ignores the length. Its flags word is returned, not stored.
         self._double_words[4 * slot + 2] = written
         self._words[8 * slot + 6] = buffer_id
         return (AVAIL | USED if self._used[1] else 0) | (WRITE if written else 0)
+
+    def _store_flags(self, slot: int, flags: int) -> None:
+        self._words[8 * slot + 7] = flags
+        self.memory.mark_user(self._desc + DESCRIPTOR_BYTES * slot, DESCRIPTOR_BYTES)
 
     def _give_back(self, chain: Chain) -> None:
         self._next = chain.place
@@ -188,6 +192,7 @@ class PackedRing(Ring):
         self._armed = self._next
         self._device_event[OFF_WRAP] = self._next[0] | self._next[1] << 15
         self._device_event[EVENT_FLAGS] = DESC
+        self._mark_device_area(0, 4)
 
     def _ask_for_kicks(self) -> None:
         # A position that is available already brings no kick, so then every new chain is asked for, until a
@@ -197,3 +202,4 @@ class PackedRing(Ring):
             self._arm()
         else:
             self._device_event[EVENT_FLAGS] = ENABLE if self._kicks else DISABLE
+            self._mark_device_area(0, 4)

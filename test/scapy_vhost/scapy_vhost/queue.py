@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 from .errors import VhostError
 from .features import Feature
+from .message import RING_LOG
 from .packed import PackedRing
 from .polling import readable
 from .split import SplitRing
@@ -52,8 +53,18 @@ class Queue:
         kind = PackedRing if packed else SplitRing
         at = self.addresses
         self.ring = kind(memory, self.size, at.descriptors, at.available, at.used, **bits)
+        self.set_log_address()
         self.ring.want_kicks(self.kicks_wanted)
         self.log.add("ring", f"queue {self.index} starts with {self.size} entries", self.index)
+
+    def set_addresses(self, addresses):
+        """SET_VRING_ADDR, which comes once more for a ring that runs when its device area is to be logged or not."""
+        self.addresses = addresses
+        if self.ring is not None:
+            self.set_log_address()
+
+    def set_log_address(self):
+        self.ring.log_address = self.addresses.log if self.addresses.flags & RING_LOG else None
 
     def stop(self):
         """GET_VRING_BASE: the base, and the ring is not touched any more."""

@@ -32,8 +32,10 @@ class Ring(ABC):
         self.event_idx = event_idx
         self.indirect = indirect
         self.in_order = in_order
+        self.log_address: int | None = None     # guest address that stands for the device area in the dirty log
         if not self._size_allowed():
             self._fail("queue size", "not allowed", size)
+        self._desc, self._driver = desc, driver
         self._table = self._area("descriptor area", desc, 16, DESCRIPTOR_BYTES * size)
         self._fence = Fence()
         self._flying: dict[int, Chain] = {}         # by id, in the order of take
@@ -95,8 +97,9 @@ class Ring(ABC):
     def scribble(self, seed: int) -> None:
         """Writes random bytes over the descriptor area and the driver area, which are the driver's."""
         source = random.Random(seed)
-        for area in (self._table, self._driver_area()):
+        for address, area in ((self._desc, self._table), (self._driver, self._driver_area())):
             area[:] = source.randbytes(len(area))
+            self.memory.mark_user(address, len(area))
 
     @abstractmethod
     def _size_allowed(self) -> bool:
@@ -137,6 +140,12 @@ class Ring(ABC):
         if address % alignment:
             self._fail(name, f"address is not aligned to {alignment}", hex(address))
         return self.memory.view_user(address, length)
+
+    def _mark_device_area(self, offset: int, length: int) -> None:
+        """To be called after a write into the device area. The front end names an address for it and need not
+        share memory there, so it is not found out from where the area lies."""
+        if self.log_address is not None:
+            self.memory.mark(self.log_address + offset, length)
 
     def _descriptor(self, slot: int) -> bytes:
         return bytes(self._table[DESCRIPTOR_BYTES * slot:DESCRIPTOR_BYTES * (slot + 1)])

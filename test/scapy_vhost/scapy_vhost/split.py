@@ -92,6 +92,7 @@ class SplitRing(Ring):
     def set_used_index(self, index: int) -> None:
         """Stores any used index."""
         self._used[INDEX] = index & 0xFFFF
+        self._mark_device_area(2 * INDEX, 2)
 
     def _size_allowed(self) -> bool:
         return 1 <= self.size <= LARGEST_QUEUE and self.size & (self.size - 1) == 0
@@ -164,12 +165,13 @@ class SplitRing(Ring):
         for head, written, step in elements:
             self._store_element(self._used_index, head, written)
             self._used_index = (self._used_index + step) & 0xFFFF
-        self._used[INDEX] = self._used_index
+        self.set_used_index(self._used_index)
 
     def _store_element(self, index: int, head: int, written: int) -> None:
         slot = index % self.size
         self._elements[2 * slot] = head
         self._elements[2 * slot + 1] = written
+        self._mark_device_area(4 + 8 * slot, 8)
 
     def _give_back(self, chain: Chain) -> None:
         self._next = chain.place
@@ -193,9 +195,11 @@ class SplitRing(Ring):
     def _arm(self, index: int) -> None:
         self._armed = self._event_for(index)
         self._used[self._avail_event] = self._armed
+        self._mark_device_area(2 * self._avail_event, 2)
 
     def _ask_for_kicks(self) -> None:
         if self.event_idx:
             self._arm(self._available[INDEX])
         else:
             self._used[FLAGS] = 0 if self._kicks else NO_NOTIFY
+            self._mark_device_area(2 * FLAGS, 2)

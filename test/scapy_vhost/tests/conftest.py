@@ -13,13 +13,13 @@ from scapy_vhost import Backend  # noqa: E402
 
 @pytest.fixture
 def make(tmp_path):
-    """make(offer): a back end and a front end connected to it."""
+    """make(offer): a back end and a front end, of a class that the test may choose, connected to it."""
     open_ones = []
 
-    def connected(offer=None):
+    def connected(offer=None, front_end=FrontEnd):
         backend = Backend(tmp_path / "s", offer).__enter__()
         open_ones.append(backend)
-        front = FrontEnd(tmp_path / "s")
+        front = front_end(tmp_path / "s")
         open_ones.append(front)
         return backend, front
 

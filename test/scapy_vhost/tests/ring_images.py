@@ -36,6 +36,11 @@ class FakeMemory:
             raise OutsideMemory(f"offset {offset:#x}, {length} bytes")
         return memoryview(self.host)[HOST + offset:HOST + offset + length]
 
+    def mark(self, address, length):
+        """Nothing is logged here."""
+
+    mark_user = mark
+
     def put(self, offset, data):
         self.host[HOST + offset:HOST + offset + len(data)] = data
 

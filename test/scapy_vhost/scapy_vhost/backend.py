@@ -206,8 +206,10 @@ class Backend:
             self._ring(index).scribble(seed)
 
     def change_config(self, config):
-        """New bytes of the configuration space, and a notification of it."""
+        """New bytes of the configuration space, and a notification of it. VhostError where the front end cannot be
+        told: the old bytes stay then. Offer needs CONFIG and BACKEND_REQ among its protocol features."""
         with self.lock:
+            self.device.check_channel()
             self.offer.config[:] = bytes(config)
             self.device.announce_config()
 

@@ -6,7 +6,7 @@ import socket
 
 from .connection import close_all
 from .dirty_log import DirtyLog
-from .errors import ProtocolError
+from .errors import ProtocolError, VhostError
 from .features import Feature, ProtocolFeature, mask
 from .memory import SharedMemory, shared
 from .message import (RING_INDEX_MASK, RING_NO_FD, VERSION, BackendRequest, ConfigHead, Header, LogArea, Request,
@@ -268,10 +268,20 @@ class Device:
             for queue in self.queues.values():
                 queue.start(self.memory, self.accepted)
 
+    def check_channel(self):
+        """VhostError says why there is no channel of back-end requests."""
+        if self.channel is not None:
+            return
+        if not (self.offer.protocol_features or 0) >> ProtocolFeature.BACKEND_REQ & 1:
+            why = "put it into Offer.protocol_features"
+        elif not self.protocol_accepted >> ProtocolFeature.BACKEND_REQ & 1:
+            why = "the front end did not accept it"
+        else:
+            why = "the front end accepted it and sent no SET_BACKEND_REQ_FD yet"
+        raise VhostError(f"a back-end request needs BACKEND_REQ: {why}")
+
     def announce_config(self):
-        """CONFIG_CHANGE on the channel of back-end requests, where there is one."""
-        if self.channel is None:
-            raise ProtocolError("the front end gave no channel for back-end requests")
+        """CONFIG_CHANGE on the channel of back-end requests."""
         self.channel.sendall(bytes(Header(BackendRequest.CONFIG_CHANGE, VERSION, 0)))
 
 

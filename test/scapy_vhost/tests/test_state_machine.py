@@ -6,7 +6,7 @@ import struct
 
 import pytest
 from front_end import BUFFERS, MERGEABLE, TX, bring_up
-from scapy_vhost import Feature, NetConfig, Offer, ProtocolFeature, mask
+from scapy_vhost import Feature, NetConfig, Offer, ProtocolFeature, VhostError, mask
 from scapy_vhost.knobs import wait_until
 
 
@@ -76,8 +76,23 @@ def test_a_refused_file_descriptor_is_closed(make, request_id, payload, what):
     assert fault.startswith(what)
 
 
+@pytest.mark.parametrize("offered, accepted, why", [
+    ((), (), "put it into Offer.protocol_features"),
+    ((ProtocolFeature.BACKEND_REQ,), (), "the front end did not accept it"),
+    ((ProtocolFeature.BACKEND_REQ,), (ProtocolFeature.BACKEND_REQ,), "sent no SET_BACKEND_REQ_FD yet")])
+def test_configuration_that_nobody_would_hear_of_is_not_changed(make, offered, accepted, why):
+    backend, front = make(Offer(protocol_features=mask(ProtocolFeature.CONFIG, *offered), config=NetConfig(mtu=1500)))
+    front.send(16, struct.pack("=Q", mask(*accepted)))
+    front.ask_u64(1)
+    with pytest.raises(VhostError, match=f"needs BACKEND_REQ: .*{why}"):
+        backend.change_config(NetConfig(mtu=9000))
+    head = struct.pack("=III", 10, 2, 0)
+    assert front.ask(24, head + bytes(2)) == (24, 5, head + struct.pack("<H", 1500))
+
+
 def test_a_notice_of_changed_configuration(make):
-    backend, front = make(Offer(config=bytearray(bytes(NetConfig(mtu=1500)))))
+    backend, front = make(Offer(protocol_features=mask(ProtocolFeature.CONFIG, ProtocolFeature.BACKEND_REQ),
+                                config=NetConfig(mtu=1500)))
     front.ask_u64(1)
     ours, theirs = socket.socketpair()
     with ours, theirs:

@@ -61,6 +61,7 @@ class Backend:
         self._capture = None
         self._completion = {"rx": Completion.AT_ONCE, "tx": Completion.AT_ONCE}
         self._kicks_wanted = {}  # by queue index; the others: wanted
+        self.data = None
         self._loop = EventLoop(self)
         self.new_device()
 
@@ -99,7 +100,9 @@ class Backend:
         """For the connection that begins: what one front end set holds for no other."""
         with self.lock:
             self.device = Device(self.offer, self.knobs, self.log)
-            self.data = DataPath(self.device, self.log, self._completion, self.frames, capture=self._capture)
+            lost = 0 if self.data is None else self.data.overflow
+            self.data = DataPath(self.device, self.log, self._completion, self.frames, overflow=lost,
+                                 capture=self._capture)
             self.control = ControlQueue(self.device, self.knobs, self.log)
             for index, wanted in self._kicks_wanted.items():
                 self.device.queues[index].want_kicks(wanted)
@@ -183,6 +186,18 @@ class Backend:
                     self.frames.popleft()
                     count += 1
             return count
+
+    def put_back(self, frames):
+        """Frames that were taken, to be the next ones again."""
+        with self.lock:
+            self.frames.extendleft(reversed(frames))
+            if frames and self.arrived >= 0:
+                os.eventfd_write(self.arrived, len(frames))
+
+    @property
+    def overflow(self):
+        """Frames that the driver sent and that are lost, because MOST_FRAMES waited already; over all connections."""
+        return self.data.overflow
 
     def want_kicks(self, index, wanted):
         """Whether the device asks for available-buffer notifications of this queue."""

@@ -155,7 +155,9 @@ class DataPath:
             return
         if self.capture is not None:
             self.capture.add(data[size:])
-        if len(self.frames) == MOST_FRAMES:
+        if len(self.frames) >= MOST_FRAMES:
+            if self.overflow == 0:
+                self.log.add("overflow", f"{MOST_FRAMES} frames wait to be taken: this one and what follows is lost")
             self.overflow += 1
             return
         self.frames.append(Frame(data[size:], NetHeader.unpack(data[:size], size), data[:size], pair,

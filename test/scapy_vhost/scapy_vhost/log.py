@@ -8,7 +8,7 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class Event:
     seconds: float  # since the log began
-    kind: str  # connect, message, reply, kick, call, ring, fault, disconnect
+    kind: str  # connect, message, reply, kick, call, ring, command, fault, overflow, disconnect
     text: str
     subject: object = None  # of a message: the Message; of a kick or call: the queue's index
 

@@ -88,16 +88,18 @@ class VhostPort(SuperSocket):
                 return self.backend.frames.popleft()
 
     def frames(self, count, seconds=10.0):
-        """The next `count` frames; TimeoutError says how many came."""
+        """The next `count` frames. TimeoutError says how many came; they wait for the next call then."""
         deadline = time.monotonic() + seconds
         found = []
-        while len(found) < count:
-            left = deadline - time.monotonic()
-            try:
-                found.append(self.take(max(left, 0)))
-            except TimeoutError:
-                raise TimeoutError(f"{len(found)} of {count} frames came within {seconds:g} s") from None
-        return found
+        try:
+            while len(found) < count:
+                found.append(self.take(max(deadline - time.monotonic(), 0)))
+            return found
+        except TimeoutError:
+            raise TimeoutError(f"{len(found)} of {count} frames came within {seconds:g} s") from None
+        finally:
+            if len(found) < count:
+                self.backend.put_back(found)
 
     def wire_frames(self, count, seconds=10.0):
         """What a network card would put on the wire for the next `count` frames: checksums complete

@@ -5,7 +5,7 @@ from collections import deque
 
 import pytest
 from front_end import BUFFERS, CONTROL, RX, TX, FrontEnd, bring_up
-from scapy_vhost import Backend, Feature, NetHeader, Offer, mask
+from scapy_vhost import Backend, Feature, NetHeader, Offer, datapath, mask
 from scapy_vhost.knobs import wait_until
 
 
@@ -130,6 +130,30 @@ def test_control_commands_are_logged_and_answered(make):
     assert (command.group, command.command, command.data) == (4, 0, b"\x01\x00")
     wait_until(lambda: front.used(CONTROL, 1) == (1, [(0, 1)]), 5, "the answer")
     assert front.memory[BUFFERS + 8] == 1
+    assert backend.log.faults() == []
+
+
+def test_frames_that_find_no_room_are_counted_over_all_connections(make, monkeypatch, tmp_path):
+    monkeypatch.setattr(datapath, "MOST_FRAMES", 2)
+    backend, front = make()
+    bring_up(front)
+    for place in range(5):
+        front.post(TX, place, BUFFERS + 100 * place, 60 + place, 0)
+    front.make_available(TX, 0, 1)
+    wait_until(lambda: front.used(TX, 0)[0] == 2, 5, "two frames")
+    assert backend.overflow == 0
+    front.make_available(TX, 2, 3, 4, before=2)
+    wait_until(lambda: front.used(TX, 0)[0] == 5, 5, "five frames")
+    assert ([len(frame.data) for frame in backend.frames], backend.overflow) == ([48, 49], 3)
+    front.sock.shutdown(2)
+    with FrontEnd(tmp_path / "s") as second:
+        bring_up(second)
+        second.post(TX, 0, BUFFERS, 70, 0)
+        second.make_available(TX, 0)
+        wait_until(lambda: second.used(TX, 0)[0] == 1, 5, "one more")
+    assert backend.overflow == 4
+    assert [event.text for event in backend.log if event.kind == "overflow"] == [
+        "2 frames wait to be taken: this one and what follows is lost"]
     assert backend.log.faults() == []
 
 

@@ -75,6 +75,17 @@ def test_send_and_take(port):
         port.frames(1, seconds=0.1)
 
 
+def test_frames_that_came_before_a_timeout_are_not_lost(port):
+    for number in range(3):
+        port.send(ping(number))
+    with pytest.raises(TimeoutError, match="3 of 4 frames came within 0.3 s"):
+        port.frames(4, seconds=0.3)
+    port.send(ping(3))
+    assert [frame.data for frame in port.frames(4)] == [bytes(ping(number)) for number in range(4)]
+    with pytest.raises(BlockingIOError):
+        os.eventfd_read(port.fileno())
+
+
 def test_scapy_reads_it_like_any_socket(port):
     packets = [ping(i) for i in range(5)]
     threading.Timer(0.2, lambda: [port.send(p) for p in packets]).start()

@@ -8,7 +8,7 @@ import socket
 import time
 
 from .errors import ProtocolError
-from .message import (LARGEST_PAYLOAD, MOST_FDS, REPLY, VERSION, VERSION_MASK, Header, Message)
+from .message import LARGEST_PAYLOAD, MOST_FDS, VERSION, VERSION_MASK, Header, Message
 
 
 LONGEST_PATH = 107  # of a socket, with a zero behind it (unix(7))
@@ -49,10 +49,7 @@ class Connection:
             raise
         return Message(header.request, header.flags, payload, tuple(fds), len(fds))
 
-    def reply(self, request, payload, flags=VERSION | REPLY, fds=()):
-        self.send_raw(bytes(Header(request, flags, len(payload))) + payload, fds)
-
-    def send_raw(self, data, fds=()):
+    def send(self, data, fds=()):
         if fds:
             socket.send_fds(self.sock, [data], list(fds))
         elif self.fragment:

@@ -9,8 +9,8 @@ from .dirty_log import DirtyLog
 from .errors import ProtocolError, VhostError
 from .features import Feature, ProtocolFeature, mask
 from .memory import SharedMemory, shared
-from .message import (RING_INDEX_MASK, RING_NO_FD, VERSION, BackendRequest, ConfigHead, Header, LogArea, Request,
-                      RingAddresses, RingState, u64)
+from .message import (OWN_REPLY, RING_INDEX_MASK, RING_NO_FD, VERSION, BackendRequest, ConfigHead, Header, LogArea,
+                      Request, RingAddresses, RingState, u64)
 from .queue import Queue
 
 FEATURES_OK = 8
@@ -72,6 +72,11 @@ class Device:
             close_all(message.fds)
             raise ProtocolError(f"{message.name} came with {len(message.fds)} file descriptors")
         return handler(message)
+
+    def has_own_reply(self, message):
+        if message.request == Request.SET_LOG_BASE:
+            return bool(self.protocol_accepted >> ProtocolFeature.LOG_SHMFD & 1)
+        return message.request in OWN_REPLY
 
     def on_get_features(self, _):
         return u64(self.offered)
@@ -216,7 +221,7 @@ class Device:
     def on_get_config(self, message):
         head, size = self.config_head(message)
         if head.offset + head.size > len(self.offer.config):
-            return b""  # an answer without payload is an error
+            return b""  # a reply without payload is an error
         data = self.offer.config[head.offset:head.offset + head.size]
         return bytes(ConfigHead(head.offset, size, head.flags)) + bytes(data)
 

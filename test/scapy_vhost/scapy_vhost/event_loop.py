@@ -8,6 +8,7 @@ from .connection import Closed, Connection, close_all, connect, listener
 from .errors import ProtocolError, VhostError
 from .features import ProtocolFeature
 from .knobs import Fault
+from .message import Request, u64
 from .polling import readable
 
 BUSY_POLL = 0.002  # seconds between looks at rings whose driver may not notify
@@ -124,24 +125,30 @@ class EventLoop:
             return fault is Fault.SILENCE and self._swallow(connection)
         try:
             with backend.lock:
-                answer = backend.device.handle(message)
+                payload = backend.device.handle(message)
         except VhostError as error:
             backend.log.add("fault", str(error))
-            answer, refused = None, True
+            if message.request == Request.GET_CONFIG:
+                payload = b""  # how this one says that it failed
+            elif backend.device.has_own_reply(message):
+                return False  # no value of it says that, and without any the front end would wait
+            else:
+                payload = self._acknowledgement(message, 1)
         else:
-            refused = False
-        return self._answer(connection, message, answer, refused, fault)
+            payload = self._acknowledgement(message, 0) if payload is None else payload
+        return payload is None or self._reply(connection, message, payload, fault)
 
-    def _answer(self, connection, message, answer, refused, fault):
-        backend = self.backend
-        if answer is None:
-            if not (message.needs_reply and backend.device.protocol_accepted >> ProtocolFeature.REPLY_ACK & 1):
-                return True
-            value = backend.knobs.acknowledgement(message.request) or int(refused)
-            answer = value.to_bytes(8, "little")
-        backend.log.add("reply", f"{message.name} {answer[:40].hex(' ', 4)}", message.request)
+    def _acknowledgement(self, message, value):
+        """None when none is wanted."""
+        if not (message.needs_reply and self.backend.device.protocol_accepted >> ProtocolFeature.REPLY_ACK & 1):
+            return None
+        return u64(self.backend.knobs.acknowledgement(message.request) or value)
+
+    def _reply(self, connection, message, payload, fault):
+        """False: the connection is over."""
+        self.backend.log.add("reply", f"{message.name} {payload[:40].hex(' ', 4)}", message.request)
         try:
-            return backend.knobs.send_reply(connection, message.request, answer, fault)
+            return self.backend.knobs.send_reply(connection, message.request, payload, fault)
         except OSError:
             return False
 

@@ -106,7 +106,7 @@ class Knobs:
         elif fault is Fault.LONG:
             size = 0xFFFFFFFF
         data = bytes(Header(request, flags, size)) + payload
-        connection.send_raw(data[:5] if fault is Fault.CUT else data, fds)
+        connection.send(data[:5] if fault is Fault.CUT else data, fds)
         return fault is not Fault.CUT
 
 

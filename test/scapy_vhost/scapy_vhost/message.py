@@ -63,6 +63,14 @@ class BackendRequest(enum.IntEnum):
     VRING_ERR = 5
 
 
+# The front end waits for the reply of these whether it set NEED_REPLY or not. Those by number, which no back end of
+# this package knows: IOTLB_MSG, POSTCOPY_ADVISE and _END, GET_SHARED_OBJECT, SET_DEVICE_STATE_FD, CHECK_DEVICE_STATE,
+# GET_SHMEM_CONFIG, GET_VRING_BASE_SKIP_DRAIN.
+OWN_REPLY = frozenset({Request.GET_FEATURES, Request.GET_VRING_BASE, Request.GET_PROTOCOL_FEATURES,
+                       Request.GET_QUEUE_NUM, Request.GET_CONFIG, Request.GET_INFLIGHT_FD,
+                       Request.GET_MAX_MEM_SLOTS, Request.GET_STATUS, 22, 28, 30, 41, 42, 43, 44, 45})
+
+
 class Header(ctypes.Structure):
     _pack_ = 1
     _fields_ = [("request", ctypes.c_uint32), ("flags", ctypes.c_uint32), ("size", ctypes.c_uint32)]

@@ -8,6 +8,7 @@ import threading
 import pytest
 from scapy_vhost.connection import Closed, Connection
 from scapy_vhost.errors import ProtocolError
+from scapy_vhost.knobs import Knobs
 from scapy_vhost.message import Message, Region, Request, RingAddresses, RingState
 
 
@@ -113,7 +114,7 @@ def test_closed_connection(pair):
 
 def test_reply_is_version_1_with_the_reply_flag(pair):
     connection, theirs = pair
-    connection.reply(Request.GET_FEATURES, struct.pack("=Q", 5))
+    assert Knobs().send_reply(connection, Request.GET_FEATURES, struct.pack("=Q", 5), None)
     assert theirs.recv(100) == bytes.fromhex("01000000 05000000 08000000 0500000000000000")
 
 

@@ -51,6 +51,38 @@ def test_messages_that_make_no_sense_are_refused_and_named(make, request_id, pay
     assert backend.log.faults() == [what]
 
 
+@pytest.mark.parametrize("request_id, payload, what", [
+    (11, struct.pack("=II", 3, 0), "GET_VRING_BASE: queue 3 of 3"),
+    (11, b"", "GET_VRING_BASE: the payload has 0 bytes, not 8"),
+    (31, bytes(24), "GET_INFLIGHT_FD is not known"),
+    (41, bytes(16), "request 41 is not known"),
+    (6, bytes(16), "SET_LOG_BASE came with 0 file descriptors, not one")])
+@pytest.mark.parametrize("flags", [1, 9], ids=["", "need_reply"])
+def test_VHU_42_a_refused_message_with_a_reply_of_its_own_ends_the_connection(make, request_id, payload, what, flags):
+    """The front end waits for that reply, it has no value that says no, and an acknowledgement would not be it."""
+    backend, front = make(Offer(protocol_features=mask(ProtocolFeature.REPLY_ACK, ProtocolFeature.LOG_SHMFD)))
+    front.send(16, struct.pack("=Q", mask(ProtocolFeature.REPLY_ACK, ProtocolFeature.LOG_SHMFD)))
+    front.send(request_id, payload, flags=flags)
+    with pytest.raises(ConnectionError):
+        front.read(1)
+    assert backend.log.faults() == [what]
+
+
+def test_VHU_44_a_refused_get_config_is_answered_without_payload(make):
+    backend, front = make()
+    assert front.ask(24, bytes(8)) == (24, 5, b"")
+    assert backend.log.faults() == ["GET_CONFIG: the payload has 8 bytes"]
+    front.ask_u64(1)
+
+
+def test_set_log_base_has_a_reply_only_with_log_shmfd(make):
+    """Without it the message carries an address of the front end's process, and nobody waits."""
+    backend, front = make()
+    front.send(6, bytes(8))
+    front.ask_u64(1)
+    assert backend.log.faults() == ["SET_LOG_BASE came with 0 file descriptors, not one"]
+
+
 def test_configuration_space_is_read_in_parts_and_written(make):
     _, front = make(Offer(config=bytearray(bytes(NetConfig(mac=b"\x02\x00\x00\x00\x00\x07", mtu=9000)))))
     head = struct.pack("=III", 10, 2, 0)

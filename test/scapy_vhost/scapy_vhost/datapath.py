@@ -4,7 +4,7 @@ import enum
 from collections import deque
 from dataclasses import dataclass, field, replace
 
-from .errors import VhostError
+from .errors import RingError, VhostError
 from .features import Feature
 from .net_header import NetHeader
 
@@ -114,6 +114,9 @@ class DataPath:
             if chain is None:
                 queue.ring.untake(len(chains))
                 return None
+            if chain.readable():
+                raise RingError(f"a receive buffer of {chain.readable()} readable and {chain.writable()} writable "
+                                f"bytes")
             chains.append(chain)
             room += chain.writable()
             if room < size and wanted is None and not mergeable:

@@ -5,7 +5,7 @@ from collections import deque
 
 import pytest
 from front_end import BUFFERS, CONTROL, RX, TX, FrontEnd, bring_up
-from scapy_vhost import Backend, Feature, NetHeader, Offer, datapath, mask
+from scapy_vhost import Backend, Feature, NetHeader, Offer, RingError, datapath, mask
 from scapy_vhost.knobs import wait_until
 
 
@@ -67,6 +67,25 @@ def test_a_driver_that_loops_a_chain_is_reported_and_its_queue_left_alone(make):
     assert len(backend.log.faults()) == 1 and backend.log.faults()[0].startswith("queue 1: ")
     assert not backend.ready()
     assert front.used(TX, 0) == (0, [])
+
+
+@pytest.mark.parametrize("lengths, what", [((60, 100), "60 readable and 100"), ((100,), "100 readable and 0")])
+def test_a_receive_buffer_that_the_device_may_not_write_is_reported(make, lengths, what):
+    """Readable, then writable if there is another descriptor: the ring allows it, a receive queue has no use for it."""
+    backend, front = make()
+    bring_up(front)
+    for place, length in enumerate(lengths):
+        last = place == len(lengths) - 1
+        front.post(RX, place, BUFFERS + 0x100 * place, length, (2 if place else 0) | (0 if last else 1), place + 1)
+    front.make_available(RX, 0)
+    backend.wait_ready(5)
+    fault = f"a receive buffer of {what} writable bytes"
+    with pytest.raises(RingError, match=fault):
+        backend.send(bytes(60), NetHeader(num_buffers=None))
+    assert backend.log.faults() == [f"queue 0: {fault}"]
+    with pytest.raises(TimeoutError, match=f"the driver broke a rule: queue 0: {fault}"):
+        backend.send(bytes(60), NetHeader(num_buffers=None), seconds=0.1)
+    assert front.used(RX, 0) == (0, [])
 
 
 def test_what_the_caller_asks_wrong_uses_no_buffer_and_is_not_the_drivers_fault(make):

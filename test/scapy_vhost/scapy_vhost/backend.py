@@ -142,7 +142,7 @@ class Backend:
             if self._loop.connection is None and self.connections:
                 return f"the last connection on {self.path} has ended"
             if self._loop.connection is None:
-                return f"no driver has connected to {self.path}" if self.server else f"nobody listens on {self.path}"
+                return self._loop.missing
             queues = [self._queue(2 * pair), self._queue(2 * pair + 1)]
             if any(queue.broken for queue in queues):
                 return f"the driver broke a rule: {self.log.faults()[-1]}"

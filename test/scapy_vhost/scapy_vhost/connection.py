@@ -14,6 +14,10 @@ from .message import LARGEST_PAYLOAD, MOST_FDS, VERSION, VERSION_MASK, Header, M
 LONGEST_PATH = 107  # of a socket, with a zero behind it (unix(7))
 
 
+class NotYet(Exception):
+    """Nobody takes a connection there at the moment; says why."""
+
+
 class Closed(Exception):
     """The other side closed the connection."""
 
@@ -108,11 +112,16 @@ def listener(path):
 
 
 def connect(path):
-    """A connected socket, or None while nobody listens."""
+    """A connected socket; NotYet while that is not possible. It never waits."""
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    sock.setblocking(False)  # connect() waits without a limit while the listener's backlog is full
     try:
         sock.connect(str(path))
-    except (FileNotFoundError, ConnectionRefusedError):
+    except OSError as error:
         sock.close()
-        return None
+        if isinstance(error, FileNotFoundError | ConnectionRefusedError):
+            raise NotYet(f"nobody listens on {path}") from None
+        if isinstance(error, BlockingIOError):
+            raise NotYet(f"who listens on {path} accepts no connection") from None
+        raise OSError(error.errno, f"cannot connect to {path}: {error.strerror}") from None
     return sock

@@ -4,7 +4,7 @@ import contextlib
 import os
 import threading
 
-from .connection import Closed, Connection, close_all, connect, listener
+from .connection import Closed, Connection, NotYet, close_all, connect, listener
 from .errors import ProtocolError, VhostError
 from .features import ProtocolFeature
 from .knobs import Fault
@@ -24,6 +24,7 @@ class EventLoop:
         self.connection = None  # the one that is served
         self.connections = 0  # so far
         self.error = None  # what ended the thread
+        self.missing = f"no driver has connected to {backend.path}"  # for the first connection
         self._stop = threading.Event()
         self._wake = self._wake_end = -1
         self._listener = None
@@ -68,14 +69,13 @@ class EventLoop:
             self.error = error
 
     def _accept(self):
-        if not self.backend.server:
-            sock = connect(self.backend.path)
-            if sock is None:
-                self._stop.wait(IDLE_POLL)
-            return sock
         try:
-            return self._listener.accept()[0]
+            return self._listener.accept()[0] if self.backend.server else connect(self.backend.path)
         except TimeoutError:
+            return None
+        except NotYet as why:
+            self.missing = str(why)
+            self._stop.wait(IDLE_POLL)
             return None
 
     def _serve_all(self, connection):

@@ -100,6 +100,42 @@ def test_a_client_back_end_finds_a_front_end_that_listens(tmp_path):
                 wait_until(lambda: not backend.ready(), 5, "the end")
 
 
+def test_a_client_back_end_says_whom_it_cannot_reach(tmp_path):
+    backend = Backend(tmp_path / "s", server=False)
+    with backend, socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as server:
+        with pytest.raises(TimeoutError, match="is not ready within 0.2 s: nobody listens on .*/s$"):
+            backend.wait_ready(0.2)
+        server.bind(str(tmp_path / "s"))
+        server.listen(1)
+        server.settimeout(5)
+        assert server.accept()[0].close() is None
+        wait_until(lambda: backend.log.count("disconnect") == 1, 5, "the end")
+
+
+def test_a_client_back_end_does_not_hang_where_nobody_accepts(tmp_path):
+    """A listener with a full backlog: connect() would wait for it without a limit, and stop() with it."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as server, contextlib.ExitStack() as others:
+        server.bind(str(tmp_path / "s"))
+        server.listen(0)
+        first = others.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
+        first.connect(str(tmp_path / "s"))
+        with Backend(tmp_path / "s", server=False) as backend:
+            with pytest.raises(TimeoutError, match="within 0.2 s: who listens on .*/s accepts no connection$"):
+                backend.wait_ready(0.2)
+            server.settimeout(5)
+            server.accept()[0].close()
+            with FrontEnd(sock=server.accept()[0]) as front:
+                bring_up(front)
+                backend.wait_ready(5)
+
+
+def test_a_client_back_end_names_the_path_of_an_error(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(RuntimeError, match="thread ended: .*cannot connect to .*file/s: Not a directory"):
+        with Backend(tmp_path / "file" / "s", server=False) as backend:
+            backend.wait_ready(5)
+
+
 def test_file_descriptors_from_1024_on_do_as_well(tmp_path):
     """A process with many files open, as the harness of many ports is."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

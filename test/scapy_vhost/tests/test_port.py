@@ -5,7 +5,7 @@ import threading
 
 import pytest
 from front_end import BUFFERS, RX, TX, FrontEnd, bring_up
-from scapy.layers.inet import ICMP, IP, UDP
+from scapy.layers.inet import ICMP, IP, TCP, UDP
 from scapy.layers.l2 import ARP, ARP_am, Ether
 from scapy.packet import Raw
 from scapy.utils import rdpcap
@@ -16,11 +16,11 @@ SLOT = 2048
 
 
 class Looping(FrontEnd):
-    """Sends back every frame that arrives in one buffer, after `change`."""
+    """Sends back every frame that arrives in one buffer, after `change`, behind what `header` makes of its header."""
 
-    def __init__(self, path, change=bytes):
+    def __init__(self, path, change=bytes, header=lambda _: bytes(12)):
         super().__init__(path)
-        self.change = change
+        self.change, self.header = change, header
         self.stop = threading.Event()
         self.thread = threading.Thread(target=self.run, daemon=True)
         for i in range(16):
@@ -37,7 +37,7 @@ class Looping(FrontEnd):
                 head, length = elements[done % 16]
                 at = BUFFERS + SLOT * head
                 frame = self.change(self.memory[at + 12:at + length])
-                self.memory[at:at + 12 + len(frame)] = bytes(12) + frame
+                self.memory[at:at + 12 + len(frame)] = self.header(self.memory[at:at + 12]) + frame
                 self.post(TX, head, at, 12 + len(frame), 0)
                 self.make_available(TX, head, before=done)
                 self.wait_sent(done + 1)
@@ -176,12 +176,33 @@ def test_an_answering_machine_answers(tmp_path):
         assert (reply[ARP].op, reply[ARP].psrc, reply[ARP].hwsrc) == (2, "192.0.2.1", "02:00:00:00:00:aa")
 
 
-def test_large_and_unfinished_frames_come_out_as_a_card_would_send_them(port):
-    udp = Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02") / IP(src="192.0.2.1", dst="192.0.2.2") \
+@pytest.fixture
+def offloading(tmp_path):
+    """A driver that sends frames back with the header that they came with."""
+    with VhostPort(tmp_path / "s") as port, Looping(tmp_path / "s", header=lambda came: came[:10] + bytes(2)):
+        yield port.wait_ready(5)
+
+
+def test_a_checksum_left_to_the_receiver_is_completed_as_a_card_would(offloading):
+    packet = Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02") / IP(src="192.0.2.1", dst="192.0.2.2") \
         / UDP(sport=7, dport=8) / Raw(b"y" * 999)
-    whole = bytes(udp)
-    port.send(udp, csum=True)
-    assert port.take().data != whole, "the checksum is left to the receiver"
+    whole = bytes(packet)
+    offloading.send(packet, csum=True)
+    offloading.send(packet, csum=True)
+    assert offloading.take().data == whole[:40] + bytes.fromhex("8804") + whole[42:], "the sum of the pseudo header"
+    assert offloading.wire_frames(1) == [whole]
+
+
+def test_a_large_frame_is_cut_as_a_card_would(offloading):
+    def packet(number, flags, payload):
+        return Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02") \
+            / IP(src="192.0.2.1", dst="192.0.2.2", id=40 + number) \
+            / TCP(sport=7, dport=8, seq=1000 + 500 * number, flags=flags) / Raw(payload)
+
+    payload = bytes(i * 7 & 0xFF for i in range(1200))
+    offloading.send(packet(0, "PA", payload), gso=500)
+    assert offloading.wire_frames(1) == [bytes(packet(0, "A", payload[:500])), bytes(packet(1, "A", payload[500:1000])),
+                                         bytes(packet(2, "PA", payload[1000:]))]
 
 
 def test_two_ports_share_a_back_end_and_it_outlives_them(tmp_path):

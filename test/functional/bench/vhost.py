@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from bench import frames
 from bench.scene import FrontEnd
 from scapy_vhost import Backend, VhostPort
-from scapy_vhost.port import raw
 
 IN_FLIGHT = 32  # frames: fits a ring of 256 however small its segments are
 
@@ -34,7 +33,7 @@ class Echo:
         for start in range(0, len(sent), IN_FLIGHT):
             some = sent[start:start + IN_FLIGHT]
             for frame in some:
-                self.port.send(raw(frame), **how)
+                self.port.send(frame, **how)
             got += self.port.frames(len(some))
         frames.assert_same(sent, [frame.data for frame in got], "sent back")
         return got

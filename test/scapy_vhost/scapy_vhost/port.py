@@ -6,7 +6,6 @@ import os
 import time
 
 from scapy.layers.l2 import Ether
-from scapy.packet import Raw
 from scapy.supersocket import SuperSocket
 
 from . import checksum, segment
@@ -132,8 +131,3 @@ class VhostPort(SuperSocket):
 
     def __del__(self):
         self.close()
-
-
-def raw(data):
-    """Bytes as a packet that scapy sends as they are."""
-    return Raw(bytes(data))

@@ -30,7 +30,6 @@ def give_back(dry):
 
 
 def refills_ended_short(front):
-    front.port_stats()  # rx_nombuf is that of the call before, see the last test
     return front.port_stats()["RX-nombuf"]
 
 
@@ -53,8 +52,6 @@ def test_pool_runs_dry_and_recovers_trouble_048(dry):
     assert front.in_use() == [0]
 
 
-@pytest.mark.xfail(strict=True, reason="ethdev reads rx_mbuf_alloc_failed before it calls the driver's stats_get, "
-                                       "where the driver sets it")
 def test_rx_nombuf_is_that_of_now_trouble_148(dry):
     """Once refills succeed again, two readings are the same."""
     give_back(dry)

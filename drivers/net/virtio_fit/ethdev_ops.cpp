@@ -19,6 +19,14 @@ int configure(rte_eth_dev* dev)
                  "intr_conf.rxq=1: receive interrupts are not supported; poll");
         return -ENOTSUP;
     }
+    // A device takes a pair of rings into use as one (VIRTIO 1.3, 5.1.2).
+    if (dev->data->nb_rx_queues != dev->data->nb_tx_queues) {
+        log_line(RTE_LOG_ERR, log_driver, port.name,
+                 "%u receive and %u transmit queues: the queues of a virtio-net device come in "
+                 "pairs; configure as many of the one as of the other",
+                 dev->data->nb_rx_queues, dev->data->nb_tx_queues);
+        return -EINVAL;
+    }
     return 0;
 }
 

@@ -95,6 +95,25 @@ int enable_queues(rte_eth_dev* dev, Transport& transport)
     return 0;
 }
 
+int refuse_missing_queues(const rte_eth_dev* dev)
+{
+    const auto refuse = [dev](const char* kind, uint16_t queue) {
+        log_line(RTE_LOG_ERR, log_driver, port_of(dev).name,
+                 "%s queue %u: not set up; call rte_eth_%s_queue_setup before the start", kind,
+                 queue, kind);
+        return -EINVAL;
+    };
+    for (uint16_t i = 0; i < dev->data->nb_rx_queues; ++i) {
+        if (dev->data->rx_queues[i] == nullptr)
+            return refuse("rx", i);
+    }
+    for (uint16_t i = 0; i < dev->data->nb_tx_queues; ++i) {
+        if (dev->data->tx_queues[i] == nullptr)
+            return refuse("tx", i);
+    }
+    return 0;
+}
+
 int check_accepted(const rte_eth_dev* dev)
 {
     const Port& port = port_of(dev);
@@ -216,6 +235,8 @@ int connect_port(Port& port)
 int start_port(rte_eth_dev* dev)
 {
     Port& port = port_of(dev);
+    if (const int rc = refuse_missing_queues(dev); rc != 0)
+        return rc;
     // A connection that ended while the port was stopped is made again: stop and start recover from
     // a restart.
     if (transport_of(port) == nullptr || !transport_of(port)->alive()) {

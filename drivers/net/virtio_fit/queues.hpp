@@ -29,6 +29,24 @@ inline TxQueueEntry* tx_queue(const rte_eth_dev* dev, uint16_t index)
     return static_cast<TxQueueEntry*>(static_cast<TxQueueType*>(dev->data->tx_queues[index]));
 }
 
+// Calls visit(queue) for every queue that is set up: statistics may be asked for before.
+template <class Visit>
+void for_each_rx_queue(const rte_eth_dev* dev, Visit visit)
+{
+    for (uint16_t i = 0; i < dev->data->nb_rx_queues; ++i) {
+        if (dev->data->rx_queues[i] != nullptr)
+            visit(*rx_queue(dev, i));
+    }
+}
+template <class Visit>
+void for_each_tx_queue(const rte_eth_dev* dev, Visit visit)
+{
+    for (uint16_t i = 0; i < dev->data->nb_tx_queues; ++i) {
+        if (dev->data->tx_queues[i] != nullptr)
+            visit(*tx_queue(dev, i));
+    }
+}
+
 // eth_dev_ops entries; 0 or a negative errno, one logged line in the second case.
 int setup_rx_queue(rte_eth_dev* dev, uint16_t index, uint16_t descriptors, unsigned socket,
                    const rte_eth_rxconf* conf, rte_mempool* pool);

@@ -109,14 +109,8 @@ std::vector<Stat> all_stats(const rte_eth_dev* dev)
     const auto append = [&](std::vector<Stat> some) {
         all.insert(all.end(), some.begin(), some.end());
     };
-    for (uint16_t i = 0; i < dev->data->nb_rx_queues; ++i) {
-        if (dev->data->rx_queues[i] != nullptr)
-            append(rx_stats(*rx_queue(dev, i)));
-    }
-    for (uint16_t i = 0; i < dev->data->nb_tx_queues; ++i) {
-        if (dev->data->tx_queues[i] != nullptr)
-            append(tx_stats(*tx_queue(dev, i)));
-    }
+    for_each_rx_queue(dev, [&](const RxQueueEntry& q) { append(rx_stats(q)); });
+    for_each_tx_queue(dev, [&](const TxQueueEntry& q) { append(tx_stats(q)); });
     return all;
 }
 
@@ -166,39 +160,33 @@ void restart(TxQueueEntry& q)
 
 int get_stats(rte_eth_dev* dev, rte_eth_stats* stats)
 {
-    uint64_t no_mbuf = 0;
-    for (uint16_t i = 0; i < dev->data->nb_rx_queues; ++i) {
-        const RxQueueEntry& q = *rx_queue(dev, i);
+    for_each_rx_queue(dev, [&](const RxQueueEntry& q) {
         stats->ipackets += q.counters.packets.value();
         stats->ibytes += q.counters.bytes.value();
         stats->ierrors += dropped(q.counters);
-        no_mbuf += q.counters.no_mbuf.value();
-        if (i < RTE_ETHDEV_QUEUE_STAT_CNTRS) {
-            stats->q_ipackets[i] = q.counters.packets.value();
-            stats->q_ibytes[i] = q.counters.bytes.value();
-            stats->q_errors[i] = dropped(q.counters);
+        stats->rx_nombuf += q.counters.no_mbuf.value();
+        if (q.index < RTE_ETHDEV_QUEUE_STAT_CNTRS) {
+            stats->q_ipackets[q.index] = q.counters.packets.value();
+            stats->q_ibytes[q.index] = q.counters.bytes.value();
+            stats->q_errors[q.index] = dropped(q.counters);
         }
-    }
-    dev->data->rx_mbuf_alloc_failed = no_mbuf; // ethdev shows it as rx_nombuf
-    for (uint16_t i = 0; i < dev->data->nb_tx_queues; ++i) {
-        const TxQueueEntry& q = *tx_queue(dev, i);
+    });
+    for_each_tx_queue(dev, [&](const TxQueueEntry& q) {
         stats->opackets += q.counters.packets.value();
         stats->obytes += q.counters.bytes.value();
         stats->oerrors += dropped(q.counters);
-        if (i < RTE_ETHDEV_QUEUE_STAT_CNTRS) {
-            stats->q_opackets[i] = q.counters.packets.value();
-            stats->q_obytes[i] = q.counters.bytes.value();
+        if (q.index < RTE_ETHDEV_QUEUE_STAT_CNTRS) {
+            stats->q_opackets[q.index] = q.counters.packets.value();
+            stats->q_obytes[q.index] = q.counters.bytes.value();
         }
-    }
+    });
     return 0;
 }
 
 int reset_stats(rte_eth_dev* dev)
 {
-    for (uint16_t i = 0; i < dev->data->nb_rx_queues; ++i)
-        restart(*rx_queue(dev, i));
-    for (uint16_t i = 0; i < dev->data->nb_tx_queues; ++i)
-        restart(*tx_queue(dev, i));
+    for_each_rx_queue(dev, [](RxQueueEntry& q) { restart(q); });
+    for_each_tx_queue(dev, [](TxQueueEntry& q) { restart(q); });
     return 0;
 }
 

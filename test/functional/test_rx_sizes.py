@@ -66,7 +66,9 @@ def test_ring_sizes_trouble_009(bench_nohuge, queue_size):
     """Rings of any size carry the longest frames both ways, and go round several times."""
     sent = frames.frames([60, 1514, 9014, 9000] * queue_size)
     back = bench_nohuge.back_end(sent, two_way=True)
-    front = bench_nohuge.front_end(queue_size=queue_size, loop=True)
+    # Enough to fill both rings and the cache of an lcore: no refill may end short.
+    mbufs = 1024 + 2 * queue_size
+    front = bench_nohuge.front_end(queue_size=queue_size, loop=True, app=(f"--total-num-mbufs={mbufs}",))
     bench_nohuge.connected(back)
     before = front.xstats()
     back.feed()

@@ -4,7 +4,7 @@ import struct
 
 import pytest
 
-from bench import counts, driver, frames, messages, parse
+from bench import counts, driver, frames, messages, parse, prompt
 from bench.wait import Timeout, until
 
 STATS = """
@@ -104,3 +104,16 @@ def test_waiting_ends_at_its_deadline():
 def test_missing_plugin_is_an_error_that_says_what_to_do(tmp_path):
     with pytest.raises(FileNotFoundError, match="--driver=virtio_user"):
         driver.find("virtio_fit", tmp_path / "no.so")
+
+
+@pytest.mark.parametrize("text, before", [
+    ("one\ntestpmd> ", "one\n"),
+    ("one\ntestpmd> two\ntestpmd> ", "one\n"),
+    ("set fwd io\ntestpmdVHOST_CONFIG: ready\n> \nPort 0: link state change\n", "set fwd io\nVHOST_CONFIG: ready\n"),
+    ("tVHOST_CONFIG: a\nestpmd>\nPort 0: link state change\n ", "VHOST_CONFIG: a\n\nPort 0: link state change\n"),
+    ("one\ntestpmd>", None),
+    ("testpmd: port 0 has 2 rx queues\n  tx queues: > 2\n", None),
+    ("", None),
+])
+def test_the_prompt_is_found_where_another_thread_logs_within_it(text, before):
+    assert prompt.before_prompt(text) == before

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench import parse
+from bench.prompt import before_prompt
 from bench.wait import until
 
-PROMPT = "testpmd> "
 _serial = itertools.count()
 
 # --tx-offloads bit of rte_ethdev.h; testpmd has no option with a name for it.
@@ -192,9 +192,9 @@ class TestPmd:
 
     def _read_to_prompt(self, mark, seconds, what):
         def ready():
-            text = self.log_since(mark)
-            if PROMPT in text:
-                return "=" + text[:text.index(PROMPT)]  # never empty, thus true
+            answer = before_prompt(self.log_since(mark))
+            if answer is not None:
+                return "=" + answer  # never empty, thus true
             if not self.alive():
                 code = self._process.returncode
                 raise Ended(f"{self.name} ended with {describe(code)} before {what}{self.tail()}", code)

@@ -11,6 +11,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scapy_vhost"))
 
 from bench import driver as drivers  # noqa: E402
+from bench import marks  # noqa: E402
 from bench import memory as memories  # noqa: E402
 from bench.scene import FRONT_END_MIB, Bench  # noqa: E402
 from bench.vhost import Echo  # noqa: E402
@@ -27,6 +28,7 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
+    config.pluginmanager.register(marks)
     config.addinivalue_line("markers", "quick: the few tests that show first whether anything works at all")
     config.addinivalue_line("markers", "fit(why): only for net_virtio_fit; skipped for another driver, with `why`")
     try:

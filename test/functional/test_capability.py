@@ -18,7 +18,7 @@ def test_promiscuous_and_allmulticast_are_refused_trouble_017(bench_nohuge):
         assert front.port_info()[key] == "disabled"
 
 
-def test_frames_for_others_arrive_although_not_promiscuous(bench_nohuge):
+def test_frames_for_others_arrive_although_not_promiscuous_trouble_162(bench_nohuge):
     """A vhost-user device does not filter, so nothing may be lost for its address."""
     sent = [b"\x02\0\0\0\0\x99" + f[6:] for f in frames.frames([64], 10)]
     back = bench_nohuge.back_end(sent)

@@ -86,7 +86,7 @@ def assert_goes_on(app):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_bad_devarg_is_one_line(applications, place, name):
+def test_bad_devarg_is_one_line_trouble_142(applications, place, name):
     """Attached to a running application."""
     devargs, _, parts = CASES[name]
     app = applications()
@@ -98,7 +98,7 @@ def test_bad_devarg_is_one_line(applications, place, name):
 
 
 @pytest.mark.parametrize("name", AT_START)
-def test_bad_devarg_at_start_is_one_line(driver, place, name):
+def test_bad_devarg_at_start_is_one_line_trouble_142(driver, place, name):
     """Given on the command line of an application that has another device too."""
     devargs, _, parts = CASES[name]
     eal = Eal(no_huge(64).args, (f"{PORT},{fill(devargs, place)}", "net_null0"), plugin=driver.plugin)

@@ -61,7 +61,7 @@ def check(back, features, protocol):
 
 
 @pytest.mark.quick
-def test_everything_is_offered_GEN_17_GEN_20(app, work):
+def test_everything_is_offered_GEN_17_GEN_20_trouble_003_trouble_175(app, work):
     """All 64 bits, many of which nobody has defined. Protocol features that need messages from the back end are left
     out: to offer them means to send those."""
     protocol = EVERYTHING & ~mask(ProtocolFeature.INBAND_NOTIFICATIONS, ProtocolFeature.XEN_MMAP)

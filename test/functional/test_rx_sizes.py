@@ -80,7 +80,7 @@ def test_ring_sizes_trouble_009(bench_nohuge, queue_size):
         assert rose == {**counts.received(sent, front.footprints(), [needed]), **counts.transmitted(sent)}
 
 
-def test_rx_without_mrg_rxbuf_trouble_004(bench):
+def test_rx_without_mrg_rxbuf_trouble_004_trouble_020(bench):
     """Without merging each frame lies in one buffer, however long it is."""
     sent = frames.frames(frames.boundary_sizes())
     front, rose = receive(bench, sent, pools=(9344,), scatter=False, mrg_rxbuf=0)

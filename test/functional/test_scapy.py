@@ -43,7 +43,7 @@ each_layout = pytest.mark.parametrize("name", [pytest.param(n, marks=[] if V1 in
 
 
 @each_layout
-def test_header_layouts_NET_48_NET_49_trouble_033(echo, driver, name):
+def test_header_layouts_NET_48_NET_49_trouble_001_trouble_033(echo, driver, name):
     """Every layout of the net header carries every size both ways, and what the driver sends has a header of zeros."""
     offer, options = layout(name)
     wired = echo(offer, **options)
@@ -127,7 +127,7 @@ def test_notifications_SPL_19_SPL_20_GEN_13(echo, wanted):
     wired.assert_sound()
 
 
-def test_statistics_are_true_to_the_byte(echo):
+def test_statistics_are_true_to_the_byte_trouble_148(echo):
     wired = echo()
     before = wired.front.port_stats()
     sent = frames.frames(SIZES * 3)

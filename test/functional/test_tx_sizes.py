@@ -31,6 +31,6 @@ def test_tx_all_sizes_NET_26_NET_43(bench, mbuf):
     transmit(bench, pools=(mbuf,))
 
 
-def test_tx_chained_without_mrg_rxbuf_NET_43(bench_nohuge):
+def test_tx_chained_without_mrg_rxbuf_NET_43_trouble_020(bench_nohuge):
     """The header for transmit keeps its size when merging was not agreed."""
     transmit(bench_nohuge, mtu=1500, scatter=False, mrg_rxbuf=0)

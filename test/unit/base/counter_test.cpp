@@ -18,7 +18,7 @@ TEST(Counter, adds_exactly)
 }
 
 // With a thread sanitizer: reading while the owner adds is no race. The value seen never goes back.
-TEST(Counter, may_be_read_while_its_owner_adds)
+TEST(Counter, trouble_138_may_be_read_while_its_owner_adds)
 {
     constexpr uint64_t kAdds = 100'000;
     Counter counter;

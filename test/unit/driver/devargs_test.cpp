@@ -157,7 +157,7 @@ INSTANTIATE_TEST_SUITE_P(
                                    "here"}))),
     [](const auto& info) { return std::string(info.param.first); });
 
-TEST(Devargs, trouble_014_missing_path_names_the_next_step)
+TEST(Devargs, trouble_142_missing_path_names_the_next_step)
 {
     for (const char* text : {"", "queue_size=512", static_cast<const char*>(nullptr)}) {
         const Outcome o = parse(text);

@@ -73,7 +73,7 @@ TEST_P(RxHeader, NET_51_flags_of_any_value_change_nothing)
     EXPECT_EQ(rig.changes(), (Changes{{"packets", 256}, {"bytes", 25'600}}));
 }
 
-TEST_P(RxHeader, NET_53_hdr_len_is_never_relied_on)
+TEST_P(RxHeader, NET_53_trouble_068_hdr_len_is_never_relied_on)
 {
     for (uint16_t value : {uint16_t{0}, uint16_t{1}, uint16_t{0xffff}})
         rig.expect_arrives(frame_of(100, value), with_field(fake::kHeaderHdrLen, value));
@@ -143,7 +143,7 @@ TEST(RxHeaderMergeable, trouble_109_zero_num_buffers_of_a_short_packet_is_no_ano
     EXPECT_EQ(rig.changes(), (Changes{{"drop_short", 1}}));
 }
 
-TEST(RxHeaderPlain, NET_50_num_buffers_never_makes_a_chain_without_MRG_RXBUF)
+TEST(RxHeaderPlain, NET_50_trouble_004_num_buffers_never_makes_a_chain_without_MRG_RXBUF)
 {
     RxOptions options;
     options.header = HeaderKind::Plain;

@@ -127,7 +127,7 @@ TEST(Handshake, legacy_device_is_not_asked_for_features_ok)
     EXPECT_EQ(rig.transport.violations, Log{});
 }
 
-TEST(Handshake, GEN_10_GEN_11_GEN_12_refused_features_end_the_bring_up)
+TEST(Handshake, GEN_10_GEN_11_GEN_12_trouble_014_refused_features_end_the_bring_up)
 {
     Rig rig;
     rig.transport.refuses_features = true;

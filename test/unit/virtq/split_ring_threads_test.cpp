@@ -105,7 +105,7 @@ void answer(fake::SplitDevice& device, const fake::Chain& chain)
     device.use(chain.head, kBufferBytes);
 }
 
-TEST(SplitRingThreads, SPL_21_SPL_23_contents_are_ordered_by_the_indices)
+TEST(SplitRingThreads, SPL_21_SPL_23_trouble_055_contents_are_ordered_by_the_indices)
 {
     constexpr uint64_t kRounds = 20'000;
     SplitRig rig(kSize);

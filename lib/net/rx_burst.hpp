@@ -95,7 +95,7 @@ uint16_t rx_burst(RxQueue<Ring>& q, rte_mbuf** packets, uint16_t budget)
     const uint32_t ready = q.ring.used_ready();
     if (ready == 0)
         return receive_nothing(q);
-    if (ready == Ring::kIndexFault) [[unlikely]] {
+    if (ready == kIndexFault) [[unlikely]] {
         q.give_up(RingFault::IndexLeap);
         return 0;
     }

@@ -7,6 +7,7 @@
 #include <rte_mempool.h>
 
 #include "net/tx_queue.hpp"
+#include "virtq/ring.hpp"
 
 namespace fit {
 
@@ -67,7 +68,7 @@ template <class Ring>
 void reclaim(TxQueue<Ring>& q)
 {
     const uint32_t ready = q.ring.used_ready();
-    if (ready == Ring::kIndexFault) [[unlikely]] {
+    if (ready == kIndexFault) [[unlikely]] {
         q.give_up(RingFault::IndexLeap);
         return;
     }

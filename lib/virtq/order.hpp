@@ -40,9 +40,18 @@ void store_once(T& little, T value)
     std::atomic_ref<T>(little).store(to_little(value), std::memory_order_relaxed);
 }
 
-// Orders the store of an available index before the load of the device's suppression word; pairs
-// with the device's fence between its store of that word and its last look at the index. Otherwise
-// both sides can miss each other and the queue sleeps for ever (VIRTIO 1.3, 2.7.13.4.1).
+// One write of eight aligned bytes over fields of other types, without ordering of its own.
+inline void store_word(void* little, uint64_t value)
+{
+    using Word [[gnu::may_alias]] = uint64_t;
+    __atomic_store_n(static_cast<Word*>(little), to_little(value), __ATOMIC_RELAXED);
+}
+
+// Orders the store that makes buffers available (index or flags) before the load of the device's
+// suppression word; pairs with the device's fence between its store of that word and its last look
+// at the ring. Otherwise
+// both sides can miss each other and the queue sleeps for ever
+// (VIRTIO 1.3, 2.7.13.4.1, 2.8.21.3.1).
 inline void full_fence()
 {
     std::atomic_thread_fence(std::memory_order_seq_cst);

@@ -18,13 +18,6 @@ struct SplitDescriptor {
 static_assert(sizeof(SplitDescriptor) == 16 && offsetof(SplitDescriptor, length) == 8 &&
               offsetof(SplitDescriptor, flags) == 12 && offsetof(SplitDescriptor, next) == 14);
 
-enum class DescFlag : uint16_t {
-    None = 0,
-    Next = 1,
-    Write = 2, // device-writable
-    Indirect = 4,
-};
-
 constexpr uint16_t kAvailNoInterrupt = 1; // avail.flags, 2.7.7
 constexpr uint16_t kUsedNoNotify = 1;     // used.flags, 2.7.10
 

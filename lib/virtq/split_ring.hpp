@@ -10,28 +10,16 @@
 
 #include <cstdint>
 #include <cstring>
-#include <span>
 
 #include "virtq/order.hpp"
+#include "virtq/ring.hpp"
 #include "virtq/split_layout.hpp"
 
 namespace fit {
 
-// What the device says of one completed buffer: nothing of it is checked yet.
-struct UsedElement {
-    uint32_t id;
-    uint32_t length; // bytes written by the device
-};
-
-// One piece of a buffer.
-struct Piece {
-    uint64_t address; // device address
-    uint32_t length;  // bytes, > 0
-};
-
 class SplitRing {
   public:
-    static constexpr uint32_t kIndexFault = UINT32_MAX;
+    using Layout = SplitLayout;
 
     // Bytes of private memory that attach() needs for `size` entries.
     static constexpr size_t private_bytes(uint16_t size) { return sizeof(uint16_t) * 3 * size; }
@@ -39,7 +27,8 @@ class SplitRing {
     // Starts a ring of `layout.size` entries in `shared` (layout.bytes(), 64-byte aligned) with
     // `priv` (private_bytes()); both are overwritten. No used-buffer notification is asked for: the
     // driver polls.
-    void attach(const SplitLayout& layout, std::byte* shared, std::byte* priv);
+    void attach(const SplitLayout& layout, std::byte* shared, std::byte* priv,
+                RingOptions options = {});
 
     [[nodiscard]] uint16_t size() const { return static_cast<uint16_t>(mask_ + 1); }
     [[nodiscard]] uint16_t free_descriptors() const
@@ -53,6 +42,7 @@ class SplitRing {
     }
     [[nodiscard]] uint16_t available_index() const { return static_cast<uint16_t>(next_avail_); }
     [[nodiscard]] uint16_t used_index() const { return static_cast<uint16_t>(next_used_); }
+    [[nodiscard]] bool valid_id(uint32_t id) const { return id <= mask_; }
     // Any number & mask() is an id inside the ring.
     [[nodiscard]] uint32_t mask() const { return mask_; }
 
@@ -64,6 +54,9 @@ class SplitRing {
         free_tail_ = copy.free_tail_;
         next_avail_ = copy.next_avail_;
         next_used_ = copy.next_used_;
+        published_ = copy.published_;
+        used_end_ = copy.used_end_;
+        used_event_ = copy.used_event_;
     }
 
     // Buffers that the device completed and that consume() has not passed yet; kIndexFault when
@@ -102,6 +95,25 @@ class SplitRing {
         release(id);
     }
 
+    // Reads used.index once; false is kIndexFault.
+    [[nodiscard]] bool poll_used()
+    {
+        const uint32_t ready = used_ready();
+        if (ready == kIndexFault) [[unlikely]]
+            return false;
+        used_end_ = next_used_ + ready;
+        return true;
+    }
+    // As of the last poll_used().
+    [[nodiscard]] bool front_used() const { return next_used_ != used_end_; }
+    [[nodiscard]] uint32_t front_id() const { return used_id_at(0); }
+    // `id` was read by front_id() and is the head of a chain of `count` descriptors.
+    void take_back(uint16_t id, uint16_t count)
+    {
+        release(id, count);
+        ++next_used_;
+    }
+
     // Makes a buffer of one descriptor available; needs free_descriptors() >= 1. Returns its id.
     template <DescFlag Direction>
     uint16_t make_available(Piece piece)
@@ -127,9 +139,14 @@ class SplitRing {
         return head;
     }
 
+    [[nodiscard]] bool has_unpublished() const { return next_avail_ != published_; }
     // Shows the device all buffers made available so far.
     void publish()
     {
+        exposed_ = next_avail_ - published_;
+        published_ = next_avail_;
+        if (event_idx_)
+            keep_used_event_behind();
         // After the stores of descriptors and ring entries; pairs with the device's index load
         // (2.7.13.3.1).
         order::store_release(avail_->index, static_cast<uint16_t>(next_avail_));
@@ -138,10 +155,27 @@ class SplitRing {
     [[nodiscard]] bool should_notify() const
     {
         order::full_fence();
-        return (order::load_once(used_->flags) & kUsedNoNotify) == 0;
+        if (!event_idx_)
+            return (order::load_once(used_->flags) & kUsedNoNotify) == 0;
+        // 2.7.10.1: when the entry that avail_event names is among those just shown.
+        const auto behind =
+            static_cast<uint16_t>(next_avail_ - order::load_once(*avail_event_) - 1);
+        return behind < exposed_;
     }
 
   private:
+    // 2.7.7.1: with EVENT_IDX only the distance from used_event keeps the device from notifying. It
+    // does not while the event lies behind, and what lies behind comes round after 65536 buffers.
+    void keep_used_event_behind()
+    {
+        const auto behind = static_cast<uint16_t>(next_used_ - used_event_);
+        if (behind < kUsedEventLag) [[likely]]
+            return;
+        used_event_ = next_used_ - 1;
+        order::store_once(*used_event_word_, static_cast<uint16_t>(used_event_));
+    }
+    static constexpr uint16_t kUsedEventLag = 16384;
+
     void write_descriptor(uint16_t id, Piece piece, uint16_t flags, uint16_t next)
     {
         // Two stores of eight bytes; split_layout.hpp asserts where the fields lie.
@@ -165,15 +199,23 @@ class SplitRing {
     uint16_t* avail_ring_ = nullptr;
     SplitUsed* used_ = nullptr;
     SplitUsedElement* used_ring_ = nullptr;
-    uint16_t* free_ids_ = nullptr;  // a queue: free_head_ takes, free_tail_ gives
-    uint16_t* links_ = nullptr;     // private `next` of each descriptor in a chain
-    uint16_t* announced_ = nullptr; // what the available ring holds
+    uint16_t* used_event_word_ = nullptr;   // EVENT_IDX, behind the available ring
+    const uint16_t* avail_event_ = nullptr; // and behind the used ring
+    uint16_t* free_ids_ = nullptr;          // a queue: free_head_ takes, free_tail_ gives
+    uint16_t* links_ = nullptr;             // private `next` of each descriptor in a chain
+    uint16_t* announced_ = nullptr;         // what the available ring holds
     // These count modulo 2^16. They are wider so that a step needs no truncation; users truncate.
     uint32_t mask_ = 0;
     uint32_t free_head_ = 0;
     uint32_t free_tail_ = 0;
     uint32_t next_avail_ = 0;
     uint32_t next_used_ = 0;
+    uint32_t published_ = 0;  // next_avail_ of the last publish()
+    uint32_t exposed_ = 0;    // entries that it showed
+    uint32_t used_end_ = 0;   // next_used_ when all is taken that poll_used() saw
+    uint32_t used_event_ = 0; // what used_event says
+    bool event_idx_ = false;
 };
+static_assert(Ring<SplitRing>);
 
 } // namespace fit

@@ -34,7 +34,7 @@ TEST(SplitRingHostile, SPL_16_index_leap_is_a_fault_at_exactly_one_more_than_out
     for (uint16_t index :
          {uint16_t{6}, uint16_t{8}, uint16_t{9}, uint16_t{0x7fff}, uint16_t{0x8000}}) {
         rig.device.set_used_index(index);
-        EXPECT_EQ(rig.ring.used_ready(), SplitRing::kIndexFault) << index;
+        EXPECT_EQ(rig.ring.used_ready(), kIndexFault) << index;
     }
 }
 
@@ -43,13 +43,13 @@ TEST(SplitRingHostile, SPL_16_index_that_goes_back_is_a_fault)
     HostileRig rig;
     rig.make_available(5);
     rig.device.set_used_index(0xffff);
-    EXPECT_EQ(rig.ring.used_ready(), SplitRing::kIndexFault);
+    EXPECT_EQ(rig.ring.used_ready(), kIndexFault);
 
     rig.device.set_used_index(3);
     ASSERT_EQ(rig.ring.used_ready(), 3U);
     rig.ring.consume(3);
     rig.device.set_used_index(2);
-    EXPECT_EQ(rig.ring.used_ready(), SplitRing::kIndexFault);
+    EXPECT_EQ(rig.ring.used_ready(), kIndexFault);
     rig.device.set_used_index(5);
     EXPECT_EQ(rig.ring.used_ready(), 2U);
 }
@@ -58,7 +58,7 @@ TEST(SplitRingHostile, SPL_16_index_moves_although_nothing_is_outstanding)
 {
     HostileRig rig;
     rig.device.set_used_index(1);
-    EXPECT_EQ(rig.ring.used_ready(), SplitRing::kIndexFault);
+    EXPECT_EQ(rig.ring.used_ready(), kIndexFault);
 }
 
 TEST(SplitRingHostile, SPL_16_leap_is_a_fault_beyond_the_index_wrap_too)
@@ -78,9 +78,9 @@ TEST(SplitRingHostile, SPL_16_leap_is_a_fault_beyond_the_index_wrap_too)
     rig.device.set_used_index(1);
     EXPECT_EQ(rig.ring.used_ready(), 2U);
     rig.device.set_used_index(2);
-    EXPECT_EQ(rig.ring.used_ready(), SplitRing::kIndexFault);
+    EXPECT_EQ(rig.ring.used_ready(), kIndexFault);
     rig.device.set_used_index(65'534);
-    EXPECT_EQ(rig.ring.used_ready(), SplitRing::kIndexFault);
+    EXPECT_EQ(rig.ring.used_ready(), kIndexFault);
 }
 
 TEST(SplitRingHostile, SPL_16_ids_and_lengths_are_handed_up_as_they_are)
